@@ -1,0 +1,44 @@
+"""Eikon Engine: record browser missions, replay them deterministically, explain where they diverge.
+
+The public names are imported when they are asked for: importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eikon_engine.errors import EikonError, ReplayDivergenceError, ReplayError
+    from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
+    from eikon_engine.replay import ReplayEngine, ReplayOptions
+    from eikon_engine.trace.serializer import ExecutionTraceSerializer
+
+__all__ = [
+    "EikonError",
+    "ExecutionTraceSerializer",
+    "MissionRecorder",
+    "RecordOptions",
+    "ReplayDivergenceError",
+    "ReplayEngine",
+    "ReplayError",
+    "ReplayOptions",
+    "open_recorder",
+]
+
+_MODULES = {
+    "EikonError": "errors",
+    "ExecutionTraceSerializer": "trace.serializer",
+    "MissionRecorder": "record",
+    "RecordOptions": "record",
+    "ReplayDivergenceError": "errors",
+    "ReplayEngine": "replay",
+    "ReplayError": "errors",
+    "ReplayOptions": "replay",
+    "open_recorder": "record",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(f"eikon_engine.{_MODULES[name]}"), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

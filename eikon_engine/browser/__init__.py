@@ -1,0 +1,1 @@
+"""The only package that drives a browser: launch, session, worker, observation, traffic."""

@@ -1,0 +1,206 @@
+"""Find the browser to drive, in an order that never depends on luck, and without importing Playwright."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from eikon_engine.errors import BrowserMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+BrowserKind = Literal["headless-shell", "chromium", "chrome"]
+
+BROWSER_PATH = "EIKON_BROWSER_PATH"
+VERSION_TIMEOUT_S = 10.0
+
+SHELL_NAMES = ("chromium-headless-shell", "chrome-headless-shell", "headless_shell")
+FULL_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome")
+SHELL_FILES = (
+    "usr/bin/chromium-headless-shell",
+    "usr/lib/chromium/chromium-headless-shell",
+    "usr/lib/chromium/headless_shell",
+)
+FULL_FILES = (
+    "usr/bin/chromium",
+    "usr/bin/google-chrome-stable",
+    "Applications/Chromium.app/Contents/MacOS/Chromium",
+    "Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+)
+REGISTRY_SHELLS = (
+    "chromium_headless_shell-*/*/chrome-headless-shell",
+    "chromium_headless_shell-*/*/headless_shell",
+)
+REGISTRY_FULL = (
+    "chromium-*/chrome-linux*/chrome",
+    "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserBinary:
+    """Name a browser that is here and answers."""
+
+    path: Path
+    kind: BrowserKind
+    version: str
+    """What `--version` prints, without the name: "156.0.8078.79"."""
+    source: str
+    """Why this one: "--browser-path", "EIKON_BROWSER_PATH", "PATH", "system" or "playwright"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    path: Path
+    source: str
+
+
+def find_browser(
+    explicit: Path | None,
+    *,
+    environ: Mapping[str, str],
+    which: Callable[[str], str | None] | None = None,
+    headless: bool = True,
+    root: Path = Path("/"),
+) -> BrowserBinary:
+    """Return the first browser that is present and tells its version.
+
+    A path given by the user is used or refused, never replaced by another. Of what is merely found, a browser that
+    does not start is passed over and named in the error. `root` is the folder the system's own places lie under.
+
+    Raises:
+        BrowserMissingError: nothing was found, or what the user named cannot be used.
+    """
+    if explicit is not None:
+        return _named(explicit, "--browser-path")
+    if environ.get(BROWSER_PATH):
+        return _named(Path(environ[BROWSER_PATH]), BROWSER_PATH)
+    look_up = which or partial(shutil.which, path=environ.get("PATH", os.defpath))
+    broken: dict[Path, str] = {}
+    for candidate in _candidates(environ, look_up, root, headless=headless):
+        if candidate.path in broken or not _is_program(candidate.path):
+            continue
+        try:
+            return _examine(candidate)
+        except BrowserMissingError as error:
+            broken[candidate.path] = error.message
+    raise BrowserMissingError(_nothing_found(tuple(broken.values()), headless=headless))
+
+
+def _candidates(
+    environ: Mapping[str, str], which: Callable[[str], str | None], root: Path, *, headless: bool
+) -> Iterator[_Candidate]:
+    if headless:
+        yield from _on_path(SHELL_NAMES, which)
+        yield from _in_system(SHELL_FILES, root)
+        yield from _in_registry(REGISTRY_SHELLS, environ)
+    yield from _on_path(FULL_NAMES, which)
+    yield from _in_system(FULL_FILES, root)
+    yield from _in_registry(REGISTRY_FULL, environ)
+
+
+def _on_path(names: tuple[str, ...], which: Callable[[str], str | None]) -> Iterator[_Candidate]:
+    for name in names:
+        found = which(name)
+        if found is not None:
+            yield _Candidate(path=Path(found), source="PATH")
+
+
+def _in_system(files: tuple[str, ...], root: Path) -> Iterator[_Candidate]:
+    for file in files:
+        yield _Candidate(path=root / file, source="system")
+
+
+def _in_registry(patterns: tuple[str, ...], environ: Mapping[str, str]) -> Iterator[_Candidate]:
+    """Yield what Playwright downloaded completely, newest revision first."""
+    found = [
+        path
+        for folder in _registry_folders(environ)
+        for pattern in patterns
+        for path in folder.glob(pattern)
+        if (folder / path.relative_to(folder).parts[0] / "INSTALLATION_COMPLETE").exists()
+    ]
+    for path in sorted(found, key=lambda path: (_revision(path), str(path)), reverse=True):
+        yield _Candidate(path=path, source="playwright")
+
+
+def _registry_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Name the folders of https://playwright.dev/python/docs/browsers#managing-browser-binaries."""
+    named = environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    if named == "0":
+        spec = find_spec("playwright")
+        places = tuple(spec.submodule_search_locations or ()) if spec is not None else ()
+        return tuple(Path(place, "driver", "package", ".local-browsers") for place in places)
+    if named:
+        return (Path(named),)
+    home = Path(environ["HOME"]) if environ.get("HOME") else None
+    cache = Path(environ["XDG_CACHE_HOME"]) if environ.get("XDG_CACHE_HOME") else home and home / ".cache"
+    folders = (cache and cache / "ms-playwright", home and home / "Library" / "Caches" / "ms-playwright")
+    return tuple(folder for folder in folders if folder is not None)
+
+
+def _revision(path: Path) -> int:
+    revisions = [int(match[1]) for part in path.parts if (match := re.fullmatch(r"chromium(?:_\w+)?-(\d+)", part))]
+    return revisions[-1] if revisions else 0
+
+
+def _named(path: Path, source: str) -> BrowserBinary:
+    if not path.exists():
+        raise BrowserMissingError(f"{source} names {path}, where there is no file: name the browser's program file")
+    if not _is_program(path):
+        raise BrowserMissingError(f"{source} names {path}, which cannot be run: name the browser's program file")
+    return _examine(_Candidate(path=path, source=source))
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def _examine(candidate: _Candidate) -> BrowserBinary:
+    """Ask a program for its version; one that does not answer is no browser."""
+    path = candidate.path
+    try:
+        done = subprocess.run(  # noqa: S603 - the program was named by the user or lies in a known place
+            [str(path), "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BrowserMissingError(f"{path} did not tell its version within {VERSION_TIMEOUT_S:.0f} s") from error
+    except OSError as error:
+        raise BrowserMissingError(f"{path} cannot be started: {error.strerror or error}") from error
+    version = re.search(r"\d+(?:\.\d+){1,3}", done.stdout)
+    if done.returncode != 0 or version is None:
+        said = (done.stderr.strip() or done.stdout.strip() or "nothing").splitlines()[-1]
+        raise BrowserMissingError(f"{path} --version ended with {done.returncode} and said: {said}")
+    return BrowserBinary(path=path, kind=_kind(path, done.stdout), version=version[0], source=candidate.source)
+
+
+def _kind(path: Path, answer: str) -> BrowserKind:
+    if "headless" in path.name.lower():
+        return "headless-shell"
+    return "chrome" if "Google Chrome" in answer else "chromium"
+
+
+def _nothing_found(broken: tuple[str, ...], *, headless: bool) -> str:
+    wanted = "chromium-headless-shell, Chromium or Chrome" if headless else "Chromium or Chrome with a window"
+    beside = f"; passed over: {'; '.join(broken)}" if broken else ""
+    advice = (
+        "run `eikon doctor --install-browser`" if headless else "install Chrome or Chromium, or leave out --no-headless"
+    )
+    return (
+        f"no browser: looked for {wanted} on PATH, in the system's folders and among Playwright's downloads{beside}; "
+        f"{advice}, or name one with --browser-path or {BROWSER_PATH}"
+    )

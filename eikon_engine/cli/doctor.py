@@ -1,0 +1,157 @@
+"""`eikon doctor`: tell what is present on this machine, and get a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import subprocess
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from eikon_engine.browser.find import BrowserBinary, find_browser
+from eikon_engine.browser.install import install_browser
+from eikon_engine.errors import BrowserMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+FONT_LIST_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extra:
+    """Say whether an optional part of the installation is here."""
+
+    name: str
+    missing: tuple[str, ...]
+    """Distributions it asks for that are not installed; empty when it is complete."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """Hold what was found."""
+
+    python: str
+    playwright: str | None
+    browser: BrowserBinary | None
+    browser_problem: str
+    """Why there is no browser; empty when there is one."""
+    fonts: int | None
+    """How many fonts fontconfig knows; None where there is no fc-list."""
+    extras: tuple[Extra, ...]
+
+    @property
+    def usable(self) -> bool:
+        """Tell whether a replay can run."""
+        return self.browser is not None and self.playwright is not None
+
+
+@click.command("doctor")
+@click.option("--install-browser", "install", is_flag=True, help="Get a headless browser if none is here.")
+@click.option("--browser-path", type=click.Path(path_type=Path), help="Examine this browser, look for no other.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def doctor_command(*, install: bool, browser_path: Path | None, as_json: bool) -> int:
+    """Tell what is present: Python, Playwright, browser, fonts, extras. Exits with 69 without a browser."""
+    diagnosis = examine(_browser_source(browser_path, install=install))
+    click.echo(render_json(diagnosis) if as_json else render_text(diagnosis))
+    return 0 if diagnosis.usable else BrowserMissingError.exit_status
+
+
+def examine(find: Callable[[], BrowserBinary]) -> Diagnosis:
+    """Look at everything a replay needs, with `find` as the way to a browser."""
+    try:
+        browser, problem = find(), ""
+    except BrowserMissingError as error:
+        browser, problem = None, error.message
+    return Diagnosis(
+        python=platform.python_version(),
+        playwright=_version_of("playwright"),
+        browser=browser,
+        browser_problem=problem,
+        fonts=count_fonts(os.environ),
+        extras=list_extras("eikon-engine"),
+    )
+
+
+def render_text(diagnosis: Diagnosis) -> str:
+    """Write one line a finding."""
+    browser = diagnosis.browser
+    lines = [
+        ("Python", diagnosis.python),
+        ("Playwright", diagnosis.playwright or "not installed: run `pip install playwright`"),
+        ("Browser", str(browser.path) if browser else f"missing: {diagnosis.browser_problem}"),
+        *([("", f"{browser.kind} {browser.version}, found by {browser.source}")] if browser else ()),
+        ("Fonts", "unknown (no fc-list)" if diagnosis.fonts is None else str(diagnosis.fonts)),
+        *((f"Extra {extra.name}", _render_extra(extra)) for extra in diagnosis.extras),
+        ("Usable", "yes" if diagnosis.usable else "no"),
+    ]
+    return "\n".join(f"{label:<12} {value}" for label, value in lines)
+
+
+def render_json(diagnosis: Diagnosis) -> str:
+    """Write the findings as one JSON object."""
+    return json.dumps({**asdict(diagnosis), "usable": diagnosis.usable}, default=str, indent=2)
+
+
+def count_fonts(environ: Mapping[str, str]) -> int | None:
+    """Count the fonts fontconfig knows; None when it cannot be asked."""
+    try:
+        done = subprocess.run(
+            ["fc-list", ":", "file"],  # noqa: S607 - wherever the system keeps it
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=FONT_LIST_TIMEOUT_S,
+            check=True,
+            env=dict(environ),
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return len(done.stdout.splitlines())
+
+
+def list_extras(distribution: str) -> tuple[Extra, ...]:
+    """Tell for each extra of an installed distribution what it lacks; nothing when it is not installed."""
+    try:
+        requirements = metadata.requires(distribution) or []
+    except metadata.PackageNotFoundError:
+        return ()
+    wanted: dict[str, list[str]] = {}
+    for requirement in requirements:
+        name = re.match(r"[\w.-]+", requirement)
+        extra = re.search(r"""extra == ["']([\w-]+)["']""", requirement)
+        if name is not None and extra is not None:
+            wanted.setdefault(extra[1], []).append(name[0])
+    return tuple(
+        Extra(name=extra, missing=tuple(name for name in sorted(names) if _version_of(name) is None))
+        for extra, names in sorted(wanted.items())
+    )
+
+
+def _browser_source(browser_path: Path | None, *, install: bool) -> Callable[[], BrowserBinary]:
+    def find() -> BrowserBinary:
+        return find_browser(browser_path, environ=os.environ)
+
+    def find_or_install() -> BrowserBinary:
+        return install_browser(lambda line: click.echo(line, err=True), find=find)
+
+    return find_or_install if install and browser_path is None else find
+
+
+def _render_extra(extra: Extra) -> str:
+    if not extra.missing:
+        return "installed"
+    return f"not installed (lacks {', '.join(extra.missing)}): run `pip install 'eikon-engine[{extra.name}]'`"
+
+
+def _version_of(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None

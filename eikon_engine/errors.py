@@ -1,0 +1,313 @@
+"""Every error Eikon raises on purpose, drawn as a tree.
+
+.. code-block:: text
+
+    EikonError
+    ├── UsageError                        2   usage
+    │   └── OutputError                   2   output-not-writable
+    ├── TraceError                       65   trace
+    │   ├── TraceMissingError            65   trace-missing
+    │   ├── TraceSyntaxError             65   trace-syntax
+    │   ├── TraceFieldError              65   trace-field
+    │   ├── TraceVersionError            65   trace-version
+    │   ├── BundlePathError              65   bundle-path
+    │   ├── AttachmentMissingError       65   attachment-missing
+    │   └── AttachmentCorruptError       65   attachment-corrupt
+    ├── BrowserError                     69   browser
+    │   ├── BrowserMissingError          69   browser-missing
+    │   └── BrowserDiedError             69   browser-died
+    ├── RequirementError                 78   requirement
+    │   ├── UnknownSkillError            78   unknown-skill
+    │   ├── SecretMissingError           78   secret-missing
+    │   └── NetworkPartMissingError      78   network-part-missing
+    ├── SkillError                        1   skill-failed
+    ├── ActionError                       1   (one code each, see its subclasses)
+    │   ├── TargetMissingError            1   target-missing
+    │   ├── TargetAmbiguousError          1   target-ambiguous
+    │   ├── TargetChangedError            1   target-changed
+    │   ├── TargetNotActionableError      1   target-not-actionable
+    │   ├── OptionMissingError            1   option-missing
+    │   ├── NavigationError               1   navigation-failed
+    │   ├── WaitTimeoutError              1   wait-timeout
+    │   ├── DialogMissingError            1   dialog-missing
+    │   ├── DialogUnansweredError         1   dialog-unanswered
+    │   ├── DownloadMissingError          1   download-missing
+    │   ├── PageMissingError              1   page-missing
+    │   ├── AssertionFailedError          1   assertion-failed
+    │   └── ActionRejectedError           1   action-rejected
+    ├── ReplayError                       1   replay
+    │   └── ReplayDivergenceError         1   replay-diverged
+    ├── InterruptedRunError             130   interrupted
+    └── InternalError                    70   internal
+
+The number is the exit status of the command line, the word the stable code of the error. ``docs/errors.md`` has a
+section for each code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class EikonError(Exception):
+    """Stand at the root of everything raised on purpose."""
+
+    code: ClassVar[str] = "eikon"
+    exit_status: ClassVar[int] = 70
+
+    def __init__(self, message: str) -> None:
+        """Keep one line that says what was wanted, what was found and what to do."""
+        super().__init__(message)
+        self.message = message
+
+
+class UsageError(EikonError):
+    """Report an option or argument that cannot be used."""
+
+    code = "usage"
+    exit_status = 2
+
+
+class OutputError(UsageError):
+    """Report an output folder that cannot be written."""
+
+    code = "output-not-writable"
+
+
+class TraceError(EikonError):
+    """Report a bundle that cannot be read."""
+
+    code = "trace"
+    exit_status = 65
+
+
+class TraceMissingError(TraceError):
+    """Report a path at which no trace lies."""
+
+    code = "trace-missing"
+
+
+class TraceSyntaxError(TraceError):
+    """Report text that is not JSON, or is cut off."""
+
+    code = "trace-syntax"
+
+
+class TraceFieldError(TraceError):
+    """Report a field that is missing, unknown or of the wrong type, by its path."""
+
+    code = "trace-field"
+
+
+class TraceVersionError(TraceError):
+    """Report a trace version this program does not know."""
+
+    code = "trace-version"
+
+
+class BundlePathError(TraceError):
+    """Report a path that leads out of its bundle."""
+
+    code = "bundle-path"
+
+
+class AttachmentMissingError(TraceError):
+    """Report a file that the trace refers to and the bundle lacks."""
+
+    code = "attachment-missing"
+
+
+class AttachmentCorruptError(TraceError):
+    """Report a file whose content does not have the digest in its name."""
+
+    code = "attachment-corrupt"
+
+
+class BrowserError(EikonError):
+    """Report a browser that cannot be used."""
+
+    code = "browser"
+    exit_status = 69
+
+
+class BrowserMissingError(BrowserError):
+    """Report that no browser was found."""
+
+    code = "browser-missing"
+
+
+class BrowserDiedError(BrowserError):
+    """Report a browser that went away in the middle of a run."""
+
+    code = "browser-died"
+
+
+class RequirementError(EikonError):
+    """Report something the trace asks for that is not here."""
+
+    code = "requirement"
+    exit_status = 78
+
+
+class UnknownSkillError(RequirementError):
+    """Report a skill that no registry knows."""
+
+    code = "unknown-skill"
+
+
+class SecretMissingError(RequirementError):
+    """Report a secret that the trace refers to and nobody gave."""
+
+    code = "secret-missing"
+
+
+class NetworkPartMissingError(RequirementError):
+    """Report a playback asked for by the user that the bundle has no data for."""
+
+    code = "network-part-missing"
+
+
+class SkillError(EikonError):
+    """Report a skill that could not do its work on the document it was given."""
+
+    code = "skill-failed"
+    exit_status = 1
+
+
+class ActionError(EikonError):
+    """Report an action that could not be performed exactly as asked; `code` is what a trace records."""
+
+    code = "action-failed"
+    exit_status = 1
+
+
+class TargetMissingError(ActionError):
+    """Report a selector that matched nothing before its deadline."""
+
+    code = "target-missing"
+
+
+class TargetAmbiguousError(ActionError):
+    """Report a selector that matched more than one element."""
+
+    code = "target-ambiguous"
+
+
+class TargetChangedError(ActionError):
+    """Report an element that is not the one that was recorded."""
+
+    code = "target-changed"
+
+
+class TargetNotActionableError(ActionError):
+    """Report an element that is hidden, disabled, read-only, covered or moving."""
+
+    code = "target-not-actionable"
+
+
+class OptionMissingError(ActionError):
+    """Report a select box without the option to choose."""
+
+    code = "option-missing"
+
+
+class NavigationError(ActionError):
+    """Report a navigation that brought no document."""
+
+    code = "navigation-failed"
+
+
+class WaitTimeoutError(ActionError):
+    """Report a condition that did not come true before its deadline."""
+
+    code = "wait-timeout"
+
+
+class DialogMissingError(ActionError):
+    """Report a dialog answer that no dialog asked for."""
+
+    code = "dialog-missing"
+
+
+class DialogUnansweredError(ActionError):
+    """Report a dialog for which the mission has no answer."""
+
+    code = "dialog-unanswered"
+
+
+class DownloadMissingError(ActionError):
+    """Report a download action during which nothing was downloaded."""
+
+    code = "download-missing"
+
+
+class PageMissingError(ActionError):
+    """Report a page ordinal at which no page is open."""
+
+    code = "page-missing"
+
+
+class AssertionFailedError(ActionError):
+    """Report an assertion of the mission that does not hold."""
+
+    code = "assertion-failed"
+
+
+class ActionRejectedError(ActionError):
+    """Report an action that the browser refused for another reason."""
+
+    code = "action-rejected"
+
+
+class ReplayError(EikonError):
+    """Stand above everything that ends a replay without a faithful verdict."""
+
+    code = "replay"
+    exit_status = 1
+
+
+class ReplayDivergenceError(ReplayError):
+    """Carry the first divergence of a replay out of `ReplayEngine.replay`."""
+
+    code = "replay-diverged"
+
+    def __init__(  # noqa: PLR0913 - the fields of a finding
+        self,
+        subgoal_id: str,
+        action_sequence: int,
+        expected: str,
+        observed: str,
+        *,
+        layer: str = "",
+        divergence_code: str = "",
+        summary_path: Path | None = None,
+    ) -> None:
+        """Keep where the run left its recording, and what stands in the summary."""
+        super().__init__(
+            f"REPLAY_DIVERGENCE {divergence_code or 'unknown'} in subgoal {subgoal_id}, sequence {action_sequence}: "
+            f"expected {expected}, observed {observed}"
+        )
+        self.subgoal_id = subgoal_id
+        self.action_sequence = action_sequence
+        self.expected = expected
+        self.observed = observed
+        self.layer = layer
+        self.divergence_code = divergence_code
+        self.summary_path = summary_path
+
+
+class InterruptedRunError(EikonError):
+    """Report that the user stopped the run."""
+
+    code = "interrupted"
+    exit_status = 130
+
+
+class InternalError(EikonError):
+    """Report a fault of our own."""
+
+    code = "internal"
+    exit_status = 70

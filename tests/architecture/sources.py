@@ -1,0 +1,39 @@
+"""The modules of the project, as text and as syntax trees, for tests about their shape."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+PACKAGE = PROJECT / "eikon_engine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Hold one module."""
+
+    path: Path
+    name: str
+    """Dotted name; a package has the name of its folder."""
+    text: str
+    tree: ast.Module
+
+
+@cache
+def sources() -> tuple[Source, ...]:
+    """Read every module of the package, in order of its path."""
+    return tuple(_read(path) for path in sorted(PACKAGE.rglob("*.py")))
+
+
+def module_names() -> tuple[str, ...]:
+    """Name every module that can be imported without running a command."""
+    return tuple(source.name for source in sources() if not source.name.endswith("__main__"))
+
+
+def _read(path: Path) -> Source:
+    text = path.read_text(encoding="utf-8")
+    name = ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
+    return Source(path=path, name=name, text=text, tree=ast.parse(text, filename=str(path)))
