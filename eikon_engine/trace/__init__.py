@@ -1,0 +1,1 @@
+"""What goes into a replay: the trace and its bundle."""

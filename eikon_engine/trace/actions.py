@@ -1,0 +1,338 @@
+"""The closed union of actions: everything a mission can do to a page.
+
+An action is complete: it names its page, its target and every option that changes what happens. Times are
+milliseconds of page time. A text is either plain or a reference to a secret, never the secret.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from eikon_engine.trace.blobs import BlobRef
+from eikon_engine.trace.record import Record
+from eikon_engine.trace.target import Target
+
+LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
+MouseButton: TypeAlias = Literal["left", "middle", "right"]
+Modifier: TypeAlias = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"]
+
+DEFAULT_TIMEOUT_MS = 5_000.0
+DEFAULT_NAVIGATION_TIMEOUT_MS = 30_000.0
+
+
+class SecretRef(Record):
+    """Stand for a text that is given at replay and written nowhere."""
+
+    secret: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+
+
+Text: TypeAlias = str | SecretRef
+
+
+class Point(Record):
+    """A position relative to the top left corner of an element, in CSS pixels."""
+
+    x: float
+    y: float
+
+
+class FileInput(Record):
+    """A file given to an upload field; its content lies in the bundle."""
+
+    name: str
+    mime_type: str
+    content: BlobRef
+
+
+class _Action(Record):
+    page: int = Field(default=0, ge=0)
+    """Ordinal of the page in the order of opening."""
+    timeout_ms: float = Field(default=DEFAULT_TIMEOUT_MS, gt=0)
+    """Deadline for the target or the condition, in page time."""
+
+
+class _TargetAction(_Action):
+    target: Target
+
+
+class _PointerAction(_TargetAction):
+    modifiers: tuple[Modifier, ...] = ()
+    position: Point | None = None
+
+
+class _NavigationAction(_Action):
+    timeout_ms: float = Field(default=DEFAULT_NAVIGATION_TIMEOUT_MS, gt=0)
+    wait_until: LoadState = "load"
+
+
+class Navigate(_NavigationAction):
+    """Load a URL."""
+
+    type: Literal["navigate"] = "navigate"
+    url: str = Field(min_length=1)
+    referer: str | None = None
+
+
+class GoBack(_NavigationAction):
+    """Go one step back in the history of the page."""
+
+    type: Literal["go_back"] = "go_back"
+
+
+class GoForward(_NavigationAction):
+    """Go one step forward in the history of the page."""
+
+    type: Literal["go_forward"] = "go_forward"
+
+
+class Reload(_NavigationAction):
+    """Load the current document again."""
+
+    type: Literal["reload"] = "reload"
+
+
+class Click(_PointerAction):
+    """Press and release a mouse button on an element."""
+
+    type: Literal["click"] = "click"
+    button: MouseButton = "left"
+    delay_ms: float = 0.0
+
+
+class DoubleClick(_PointerAction):
+    """Click twice on an element."""
+
+    type: Literal["double_click"] = "double_click"
+    button: MouseButton = "left"
+
+
+class Hover(_PointerAction):
+    """Move the pointer over an element."""
+
+    type: Literal["hover"] = "hover"
+
+
+class Fill(_TargetAction):
+    """Set the text of a field at once."""
+
+    type: Literal["fill"] = "fill"
+    text: Text
+
+
+class TypeText(_TargetAction):
+    """Type a text key by key into a field."""
+
+    type: Literal["type"] = "type"
+    text: Text
+
+
+class Press(_Action):
+    """Press a key or a chord, on a target or on whatever has the focus."""
+
+    type: Literal["press"] = "press"
+    key: str = Field(min_length=1)
+    target: Target | None = None
+
+
+class SelectOption(_TargetAction):
+    """Choose options of a select box."""
+
+    type: Literal["select_option"] = "select_option"
+    by: Literal["value", "label", "index"] = "value"
+    options: tuple[str, ...]
+
+
+class Check(_PointerAction):
+    """Make sure a checkbox or radio button is checked."""
+
+    type: Literal["check"] = "check"
+
+
+class Uncheck(_PointerAction):
+    """Make sure a checkbox is not checked."""
+
+    type: Literal["uncheck"] = "uncheck"
+
+
+class SetInputFiles(_TargetAction):
+    """Give files to an upload field."""
+
+    type: Literal["set_input_files"] = "set_input_files"
+    files: tuple[FileInput, ...]
+
+
+class Drag(_TargetAction):
+    """Drag the target and drop it on another element of the same frame."""
+
+    type: Literal["drag"] = "drag"
+    to: Target
+
+
+class Scroll(_Action):
+    """Scroll an element, or the page, by a distance in CSS pixels."""
+
+    type: Literal["scroll"] = "scroll"
+    target: Target | None = None
+    dx: float = 0.0
+    dy: float = 0.0
+
+
+class SelectorCondition(Record):
+    """Hold when the target is in a state."""
+
+    kind: Literal["selector"] = "selector"
+    target: Target
+    state: Literal["attached", "detached", "visible", "hidden"] = "visible"
+
+
+class UrlCondition(Record):
+    """Hold when the URL of the page equals `url`; `*` stands for any run of characters."""
+
+    kind: Literal["url"] = "url"
+    url: str
+
+
+class LoadStateCondition(Record):
+    """Hold when the document has come this far in loading."""
+
+    kind: Literal["load_state"] = "load_state"
+    state: Literal["domcontentloaded", "load"] = "load"
+
+
+class FunctionCondition(Record):
+    """Hold when a JavaScript expression is truthy in the main frame."""
+
+    kind: Literal["function"] = "function"
+    expression: str
+
+
+Condition: TypeAlias = Annotated[
+    SelectorCondition | UrlCondition | LoadStateCondition | FunctionCondition, Field(discriminator="kind")
+]
+
+
+class WaitFor(_Action):
+    """Wait until a condition holds."""
+
+    type: Literal["wait_for"] = "wait_for"
+    condition: Condition
+
+
+class AnswerDialog(_Action):
+    """Say how the dialog that the next action opens is answered."""
+
+    type: Literal["answer_dialog"] = "answer_dialog"
+    accept: bool
+    text: Text | None = None
+    """Answer to a prompt."""
+
+
+class SwitchPage(_Action):
+    """Bring a page to the front, waiting for it to open."""
+
+    type: Literal["switch_page"] = "switch_page"
+
+
+class ClosePage(_Action):
+    """Close a page."""
+
+    type: Literal["close_page"] = "close_page"
+
+
+class Download(_PointerAction):
+    """Click on something that downloads a file."""
+
+    type: Literal["download"] = "download"
+
+
+class Screenshot(_Action):
+    """Keep a picture of the page."""
+
+    type: Literal["screenshot"] = "screenshot"
+    full_page: bool = False
+
+
+class ExtractDom(_Action):
+    """Keep the DOM of the page, for a skill to work on."""
+
+    type: Literal["extract_dom"] = "extract_dom"
+
+
+class AssertVisible(Record):
+    """Demand that the target is visible."""
+
+    kind: Literal["visible"] = "visible"
+    target: Target
+
+
+class AssertText(Record):
+    """Demand the text of the target, white space collapsed."""
+
+    kind: Literal["text"] = "text"
+    target: Target
+    text: str
+    contains: bool = False
+
+
+class AssertCount(Record):
+    """Demand the number of elements that a selector matches."""
+
+    kind: Literal["count"] = "count"
+    target: Target
+    count: int = Field(ge=0)
+
+
+class AssertUrl(Record):
+    """Demand the URL of the page; `*` stands for any run of characters."""
+
+    kind: Literal["url"] = "url"
+    url: str
+
+
+Expectation: TypeAlias = Annotated[AssertVisible | AssertText | AssertCount | AssertUrl, Field(discriminator="kind")]
+
+
+class Assert(_Action):
+    """Demand something of the page, without waiting."""
+
+    type: Literal["assert"] = "assert"
+    expectation: Expectation
+
+
+class Note(_Action):
+    """Keep a step of an older recording that did nothing to the page."""
+
+    type: Literal["note"] = "note"
+    text: str
+
+
+Action: TypeAlias = Annotated[
+    Navigate
+    | GoBack
+    | GoForward
+    | Reload
+    | Click
+    | DoubleClick
+    | Hover
+    | Fill
+    | TypeText
+    | Press
+    | SelectOption
+    | Check
+    | Uncheck
+    | SetInputFiles
+    | Drag
+    | Scroll
+    | WaitFor
+    | AnswerDialog
+    | SwitchPage
+    | ClosePage
+    | Download
+    | Screenshot
+    | ExtractDom
+    | Assert
+    | Note,
+    Field(discriminator="type"),
+]

@@ -1,0 +1,124 @@
+"""Content-addressed storage of bodies, DOM snapshots and downloads.
+
+A blob is the file `<sha256 of its content>.zst`: one zstd frame that states its content size.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from typing import TYPE_CHECKING, Final
+
+import zstandard
+from pydantic import Field
+
+from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, OutputError
+from eikon_engine.trace.record import Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMPRESSION_LEVEL: Final = 3
+MAX_GROWTH: Final = 128 * 1024 // 4
+"""No frame grows more: a block takes at least 4 bytes and yields at most 128 KiB (RFC 8878, 3.1.1.2)."""
+
+
+class BlobRef(Record):
+    """Name a blob by its content."""
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Digest of the uncompressed content, lower-case hex."""
+    size: int = Field(ge=0)
+    """Length of the uncompressed content in bytes."""
+
+
+class BlobStore:
+    """Keep blobs in one folder, each under its digest."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use `folder`, which is created when the first blob is put into it."""
+        self.folder = folder
+
+    def path(self, ref: BlobRef) -> Path:
+        """Say where a blob lies."""
+        return self.folder / f"{ref.sha256}.zst"
+
+    def has(self, ref: BlobRef) -> bool:
+        """Say whether a blob is there, without reading it."""
+        return self.path(ref).is_file()
+
+    def put(self, data: bytes) -> BlobRef:
+        """Store a content once, whole or not at all.
+
+        Raises:
+            OutputError: the folder cannot be written.
+        """
+        ref = BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+        if not self.has(ref):
+            packed = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_content_size=True).compress(data)
+            try:
+                _write_whole(self.path(ref), packed)
+            except OSError as error:
+                message = f"{self.path(ref)}: the blob cannot be written ({error.strerror}); choose a writable folder"
+                raise OutputError(message) from error
+        return ref
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Read a blob and prove that it is the one that was asked for.
+
+        Raises:
+            AttachmentMissingError: its file is not there.
+            AttachmentCorruptError: its file does not hold what `ref` says.
+        """
+        packed = self._read(ref)
+        data = _inflate(packed, ref.size)
+        if data is None:
+            raise AttachmentCorruptError(self._corrupt(ref, f"it is no zstd frame of {ref.size} bytes"))
+        found = hashlib.sha256(data).hexdigest()
+        if found != ref.sha256:
+            raise AttachmentCorruptError(self._corrupt(ref, f"its content has the SHA-256 {found}"))
+        return data
+
+    def verify(self, ref: BlobRef) -> None:
+        """Raise what `get` would raise.
+
+        Raises:
+            AttachmentMissingError: its file is not there.
+            AttachmentCorruptError: its file does not hold what `ref` says.
+        """
+        self.get(ref)
+
+    def _read(self, ref: BlobRef) -> bytes:
+        if not self.has(ref):
+            message = f"{self.path(ref)}: the blob is missing; restore the bundle or record it again"
+            raise AttachmentMissingError(message)
+        try:
+            return self.path(ref).read_bytes()
+        except OSError as error:
+            raise AttachmentCorruptError(self._corrupt(ref, f"it cannot be read ({error.strerror})")) from error
+
+    def _corrupt(self, ref: BlobRef, found: str) -> str:
+        return f"{self.path(ref)}: the blob is corrupt: {found}; restore the bundle or record it again"
+
+
+def _inflate(packed: bytes, size: int) -> bytes | None:
+    """Unpack exactly one frame of exactly `size` bytes; never reserve more memory than that."""
+    if size > len(packed) * MAX_GROWTH:
+        return None
+    try:
+        if zstandard.get_frame_parameters(packed).content_size != size:
+            return None
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=size, allow_extra_data=False)
+    except zstandard.ZstdError:
+        return None
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}.tmp")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

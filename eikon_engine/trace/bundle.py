@@ -1,0 +1,161 @@
+"""The bundle: the folder around a trace, with everything the trace refers to."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from eikon_engine.errors import AttachmentMissingError
+from eikon_engine.trace.actions import SetInputFiles
+from eikon_engine.trace.blobs import BlobRef, BlobStore
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.serializer import read_trace, trace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from eikon_engine.trace.execution import ActionTrace, Artifact, ExecutionTrace, SubgoalTrace
+
+__all__ = ["DOM_FOLDER", "FILES_FOLDER", "Bundle", "inside", "open_bundle"]
+
+DOM_FOLDER: Final = "dom"
+FILES_FOLDER: Final = "files"
+
+Kind: TypeAlias = Literal["file", "folder", "artifact"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """A trace and its attachments."""
+
+    root: Path
+    trace: ExecutionTrace
+    dom: BlobStore
+    """Snapshots of pages."""
+    files: BlobStore
+    """Files given to upload fields."""
+
+    def verify(self) -> None:
+        """Read every blob the trace refers to, and prove that each has the content its name says.
+
+        Raises:
+            AttachmentMissingError: one is gone.
+            AttachmentCorruptError: one has another content.
+        """
+        for blob in dict.fromkeys((each.store, each.ref) for each in _blobs(self.trace)):
+            store, ref = blob
+            (self.dom if store == DOM_FOLDER else self.files).verify(ref)
+
+
+@dataclass(frozen=True, slots=True)
+class _PathUse:
+    """A field that names a file or folder of the bundle."""
+
+    field: str
+    path: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class _BlobUse:
+    """A field that names a blob."""
+
+    field: str
+    store: str
+    ref: BlobRef
+
+
+def open_bundle(path: Path) -> Bundle:
+    """Read the trace at `path` (a bundle folder or its trace.json) and check that all it refers to is there.
+
+    Artifacts that a migrated trace lost on its way become warnings of the trace: people look at them, replays do not.
+
+    Raises:
+        TraceError: the trace cannot be read, see `read_trace`.
+        BundlePathError: a path in the trace leads out of the bundle.
+        AttachmentMissingError: something the trace refers to is not there.
+    """
+    root = trace_file(path).parent
+    trace = read_trace(path)
+    lost = _check_paths(root, trace)
+    _check_blobs(root, trace)
+    if lost:
+        trace = trace.model_copy(update={"warnings": (*trace.warnings, *lost)})
+    return Bundle(root=root, trace=trace, dom=BlobStore(root / DOM_FOLDER), files=BlobStore(root / FILES_FOLDER))
+
+
+def _check_paths(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
+    lost = []
+    for use in _paths(trace):
+        if _is_there(inside(root, use.path, use.field), use.kind):
+            continue
+        if use.kind != "artifact" or trace.migrated_from is None:
+            raise AttachmentMissingError(_missing(use.field, use.path))
+        lost.append(f"{use.field}: {use.path} is not in the bundle")
+    return tuple(lost)
+
+
+def _is_there(path: Path, kind: Kind) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return False
+    return kind == "artifact" or (stat.S_ISDIR(mode) if kind == "folder" else stat.S_ISREG(mode))
+
+
+def _check_blobs(root: Path, trace: ExecutionTrace) -> None:
+    seen: set[tuple[str, str]] = set()
+    for use in _blobs(trace):
+        if (use.store, use.ref.sha256) in seen:
+            continue
+        seen.add((use.store, use.ref.sha256))
+        relative = f"{use.store}/{use.ref.sha256}.zst"
+        inside(root, relative, use.field)
+        if not BlobStore(root / use.store).has(use.ref):
+            raise AttachmentMissingError(_missing(use.field, relative))
+
+
+def _missing(field: str, relative: str) -> str:
+    return f"{field}: wanted {relative} in the bundle, found nothing; restore the file or record the mission again"
+
+
+def _paths(trace: ExecutionTrace) -> Iterator[_PathUse]:
+    if trace.start.storage_state is not None:
+        yield _PathUse("start.storage_state", trace.start.storage_state, "file")
+    if trace.network is not None:
+        yield _PathUse("network.folder", trace.network.folder, "folder")
+    yield from _artifacts(trace.artifacts, "artifacts")
+    for where, action in _actions(trace):
+        yield from _artifacts(action.artifacts, f"{where}.artifacts")
+
+
+def _artifacts(artifacts: Iterable[Artifact], where: str) -> Iterator[_PathUse]:
+    for number, artifact in enumerate(artifacts):
+        yield _PathUse(f"{where}[{number}].path", artifact.path, "artifact")
+
+
+def _blobs(trace: ExecutionTrace) -> Iterator[_BlobUse]:
+    for where, action in _actions(trace):
+        if isinstance(action.action, SetInputFiles):
+            for number, file in enumerate(action.action.files):
+                yield _BlobUse(f"{where}.action.files[{number}].content", FILES_FOLDER, file.content)
+        for number, page in enumerate(action.observation.pages if action.observation else ()):
+            if page.snapshot is not None:
+                yield _BlobUse(f"{where}.observation.pages[{number}].snapshot", DOM_FOLDER, page.snapshot)
+    for place, subgoal in _subgoals(trace):
+        for number, skill in enumerate(subgoal.skills_used):
+            if skill.source is not None:
+                yield _BlobUse(f"{place}.skills_used[{number}].source.snapshot", DOM_FOLDER, skill.source.snapshot)
+
+
+def _actions(trace: ExecutionTrace) -> Iterator[tuple[str, ActionTrace]]:
+    for place, subgoal in _subgoals(trace):
+        for number, action in enumerate(subgoal.actions_taken):
+            yield f"{place}.actions_taken[{number}]", action
+
+
+def _subgoals(trace: ExecutionTrace) -> Iterator[tuple[str, SubgoalTrace]]:
+    for number, subgoal in enumerate(trace.subgoal_traces):
+        yield f"subgoal_traces[{number}]", subgoal

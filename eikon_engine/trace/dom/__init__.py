@@ -1,0 +1,42 @@
+"""Snapshots of documents: their tree, their digests, and the pages made from them."""
+
+from __future__ import annotations
+
+from eikon_engine.trace.dom.digest import (
+    content_address,
+    decode_snapshot,
+    digest_nodes,
+    encode_snapshot,
+    frame_digest,
+    masked_text,
+    page_digest,
+)
+from eikon_engine.trace.dom.html import render_html, render_plain_html
+from eikon_engine.trace.dom.tree import (
+    DomNode,
+    FrameExtras,
+    FrameSnapshot,
+    PageSnapshot,
+    StateValue,
+    parse_frame,
+    text_node,
+)
+
+__all__ = [
+    "DomNode",
+    "FrameExtras",
+    "FrameSnapshot",
+    "PageSnapshot",
+    "StateValue",
+    "content_address",
+    "decode_snapshot",
+    "digest_nodes",
+    "encode_snapshot",
+    "frame_digest",
+    "masked_text",
+    "page_digest",
+    "parse_frame",
+    "render_html",
+    "render_plain_html",
+    "text_node",
+]

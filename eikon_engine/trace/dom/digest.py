@@ -1,0 +1,262 @@
+"""Digests of snapshots, and the bytes they are stored as.
+
+A node's digest is BLAKE2b-256 over its own parts, each with its length, and the digests of what is below it (a Merkle
+tree), so two equal digests mean two equal subtrees. What is not seen on screen does not count: white space at the ends
+of a text, texts of white space only, scroll offsets and pixels.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace as changed
+from hashlib import blake2b, sha256
+from itertools import chain
+from typing import TYPE_CHECKING, Final
+
+import zstandard
+
+from eikon_engine.errors import AttachmentCorruptError, TraceFieldError, TraceSyntaxError, TraceVersionError
+from eikon_engine.trace.dom.tree import (
+    BLANKS,
+    TEXT,
+    DomNode,
+    FrameSnapshot,
+    PageSnapshot,
+    StateValue,
+    frame_from_data,
+    frame_to_data,
+    is_significant,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SNAPSHOT_FORMAT: Final = 1
+_SIZE: Final = 32
+_UTF_8: Final = ("utf-8", "surrogatepass")
+_LEVEL: Final = 9
+_LARGEST: Final = 1 << 30
+
+
+def digest_nodes(root: DomNode) -> dict[int, bytes]:
+    """Return the digest of every node of a tree by `id(node)`; valid as long as the tree lives."""
+    digests: dict[int, bytes] = {}
+    known: dict[object, bytes] = {}
+    for node in reversed(list(root.walk())):
+        key = id(node)
+        if key in digests:
+            continue
+        if node.text is not None:
+            own: object = node.text if node.tag == TEXT else (node.text,)
+            digest = known.get(own)
+            if digest is None:
+                digest = known[own] = blake2b(_text_content(node, node.text), digest_size=_SIZE).digest()
+            digests[key] = digest
+            continue
+        content = _head(node)
+        if node.shadow is not None:
+            content += _below(node.shadow, digests)
+        content += _below(node.children, digests)
+        digests[key] = blake2b(content, digest_size=_SIZE).digest()
+    return digests
+
+
+def frame_digest(frame: FrameSnapshot) -> str:
+    """Return the digest of one document, its doctype included, as 64 hexadecimal digits."""
+    return _frame_digest(frame).hex()
+
+
+def page_digest(page: PageSnapshot) -> str:
+    """Return the digest of a page: place, name and document of each frame, but not its URL."""
+    parts = [(frame.path, frame.name, frame_digest(frame)) for frame in page.frames]
+    return blake2b(_measured(chain.from_iterable(parts)), digest_size=_SIZE).hexdigest()
+
+
+def snapshot_json(page: PageSnapshot) -> bytes:
+    """Return the canonical JSON of a page: sorted keys, no white space, UTF-8."""
+    frames = [{"path": each.path, "url": each.url, "name": each.name, **frame_to_data(each)} for each in page.frames]
+    document = {"format": SNAPSHOT_FORMAT, "frames": frames}
+    text = json.dumps(document, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return text.encode(*_UTF_8)
+
+
+def content_address(page: PageSnapshot) -> str:
+    """Return the SHA-256 of the uncompressed canonical JSON, the name a snapshot is stored under."""
+    return sha256(snapshot_json(page)).hexdigest()
+
+
+def encode_snapshot(page: PageSnapshot) -> bytes:
+    """Return the canonical JSON of a page, compressed with zstd."""
+    return zstandard.ZstdCompressor(level=_LEVEL).compress(snapshot_json(page))
+
+
+def decode_snapshot(data: bytes) -> PageSnapshot:
+    """Read what `encode_snapshot` wrote.
+
+    Raises:
+        AttachmentCorruptError: the bytes do not decompress, or to more than 1 GiB.
+        TraceSyntaxError: they hold no JSON.
+        TraceVersionError: a newer format.
+        TraceFieldError: another shape than the format's.
+
+    """
+    try:
+        # The limit given to `decompress` counts only where the frame does not tell its size.
+        size = zstandard.frame_content_size(data)
+        if size > _LARGEST:
+            message = f"wanted a DOM snapshot of at most {_LARGEST} bytes, found {size}; restore the bundle"
+            raise AttachmentCorruptError(message)
+        raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=_LARGEST)
+    except zstandard.ZstdError as error:
+        message = f"wanted a zstd-compressed DOM snapshot, found {error}; restore the bundle or record again"
+        raise AttachmentCorruptError(message) from error
+    return snapshot_from_json(raw)
+
+
+def snapshot_from_json(raw: bytes) -> PageSnapshot:
+    """Read the canonical JSON of a page.
+
+    Raises:
+        TraceSyntaxError: it is no JSON.
+        TraceVersionError: a newer format.
+        TraceFieldError: another shape than the format's.
+
+    """
+    try:
+        document = json.loads(raw.decode(*_UTF_8))
+    except (ValueError, RecursionError) as error:
+        message = f"wanted the JSON of a DOM snapshot, found {error}; restore the bundle or record again"
+        raise TraceSyntaxError(message) from error
+    if not isinstance(document, dict) or document.keys() != {"format", "frames"}:
+        raise TraceFieldError("DOM snapshot: wanted an object of format and frames, found another; record again")
+    if document["format"] != SNAPSHOT_FORMAT:
+        found = repr(document["format"])[:40]
+        raise TraceVersionError(f"DOM snapshot: wanted format {SNAPSHOT_FORMAT}, found {found}; use a newer Eikon")
+    return _page(document["frames"])
+
+
+def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapshot:
+    """Pass every string of a page (texts, attribute values, states, names, URLs) through `replace`.
+
+    Each different string is asked for once; the page itself comes back when none changes.
+    """
+    known = {text: replace(text) for text in set(chain.from_iterable(_strings(frame) for frame in page.frames))}
+    known = {before: after for before, after in known.items() if before != after}
+    if not known:
+        return page
+    frames = (
+        changed(
+            frame,
+            url=known.get(frame.url, frame.url),
+            name=known.get(frame.name, frame.name),
+            doctype=known.get(frame.doctype, frame.doctype),
+            root=_masked_tree(frame.root, known),
+        )
+        for frame in page.frames
+    )
+    return PageSnapshot(frames=tuple(frames))
+
+
+def _frame_digest(frame: FrameSnapshot) -> bytes:
+    """Hash the doctype and the tree of a frame."""
+    root = digest_nodes(frame.root)[id(frame.root)]
+    return blake2b(_measured((frame.doctype,)) + root, digest_size=_SIZE).digest()
+
+
+def _text_content(node: DomNode, text: str) -> bytes:
+    """Write a text, without the white space at its ends unless that counts."""
+    return f"t{text.strip(BLANKS)}".encode(*_UTF_8) if node.tag == TEXT else f"v{text}".encode(*_UTF_8)
+
+
+def _head(node: DomNode) -> bytes:
+    """Write an element's own parts so that no two different elements give the same bytes."""
+    parts = [node.tag, node.namespace, node.shadow_mode, str(len(node.attributes))]
+    for pair in node.attributes:
+        parts += pair
+    if node.state:
+        parts.extend(part for name, value in node.state for part in _state_parts(name, value))
+    return b"e" + _measured(parts)
+
+
+def _state_parts(name: str, value: StateValue) -> tuple[str, ...]:
+    """Write one state with its type, so that `true` and "true" differ."""
+    if isinstance(value, bool):
+        return (name, "b", "1" if value else "0")
+    if isinstance(value, str):
+        return (name, "s", value)
+    return (name, f"l{len(value)}", *value)
+
+
+def _measured(parts: Iterable[str]) -> bytes:
+    """Join texts, the lengths of all of them first."""
+    texts = tuple(parts)
+    return f"{','.join(map(str, map(len, texts)))}|{''.join(texts)}".encode(*_UTF_8)
+
+
+def _below(nodes: tuple[DomNode, ...], digests: dict[int, bytes]) -> bytes:
+    """Join the digests of the nodes that count, their number first."""
+    if not nodes:
+        return b"0:"
+    parts = [digests[id(node)] for node in nodes if node.text is None or is_significant(node)]
+    return b"%d:%b" % (len(parts), b"".join(parts))
+
+
+def _page(frames: object) -> PageSnapshot:
+    """Build a page from the data of its frames."""
+    if not isinstance(frames, list) or not frames:
+        raise TraceFieldError("DOM snapshot, frames: wanted one frame or more, found none; record again")
+    built = []
+    for data in frames:
+        match data:
+            case {"path": str() as path, "url": str() as url, "name": str() as name, **rest}:
+                built.append(frame_from_data(rest, path=path, url=url, name=name))
+            case _:
+                raise TraceFieldError("DOM snapshot, frames: wanted path, url and name, found another; record again")
+    return PageSnapshot(frames=tuple(built))
+
+
+def _strings(frame: FrameSnapshot) -> Iterable[str]:
+    """Yield every string of a frame that can come from the page's data."""
+    yield from (frame.url, frame.name, frame.doctype)
+    for node in frame.root.walk():
+        if node.text is not None:
+            yield node.text
+        for _, value in node.attributes:
+            yield value
+        for _, part in node.state:
+            if isinstance(part, str):
+                yield part
+            elif isinstance(part, tuple):
+                yield from part
+
+
+def _masked_tree(root: DomNode, known: dict[str, str]) -> DomNode:
+    """Rebuild a tree with some of its strings replaced; untouched subtrees are shared."""
+    done: dict[int, DomNode] = {}
+    for node in reversed(list(root.walk())):
+        if id(node) not in done:
+            done[id(node)] = _masked_node(node, known, done)
+    return done[id(root)]
+
+
+def _masked_node(node: DomNode, known: dict[str, str], done: dict[int, DomNode]) -> DomNode:
+    """Rebuild one node whose lower nodes are done."""
+    if node.text is not None:
+        return changed(node, text=known[node.text]) if node.text in known else node
+    attributes = tuple([(name, known.get(value, value)) for name, value in node.attributes])
+    state = tuple([(name, _masked_state(value, known)) for name, value in node.state])
+    children = tuple([done[id(each)] for each in node.children])
+    shadow = None if node.shadow is None else tuple([done[id(each)] for each in node.shadow])
+    below = zip(chain(children, shadow or ()), chain(node.children, node.shadow or ()), strict=True)
+    if attributes == node.attributes and state == node.state and all(new is old for new, old in below):
+        return node
+    return changed(node, attributes=attributes, state=state, children=children, shadow=shadow)
+
+
+def _masked_state(value: StateValue, known: dict[str, str]) -> StateValue:
+    """Replace the strings of one state."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return known.get(value, value)
+    return tuple([known.get(part, part) for part in value])

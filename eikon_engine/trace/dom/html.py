@@ -1,0 +1,221 @@
+"""Make a page without scripts from a snapshot, to be looked at and searched with selectors."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
+
+_VOID: Final = frozenset(
+    {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
+)
+_EMPTIED: Final = frozenset({"iframe", "noscript", "noembed", "noframes"})
+_UNPARSED: Final = frozenset({"plaintext", "xmp"})
+"""Elements without escaping, served as `pre`."""
+_NEWLINE_EATERS: Final = frozenset({"pre", "textarea", "listing"})
+_EMBEDDERS: Final = frozenset({"object", "embed", "iframe", "frame"})
+_TAG: Final = re.compile(r"[A-Za-z][\w:.\-]*")
+_ATTRIBUTE: Final = re.compile(r"[^\s\x00-\x20\x7f\"'<>/=]+")
+_SCRIPT_URL: Final = re.compile(
+    "|".join("".join(rf"{letter}[\t\n\r]*" for letter in scheme) for scheme in ("javascript:", "vbscript:")),
+    re.IGNORECASE,
+)
+_DATA_URL: Final = re.compile("".join(rf"{letter}[\t\n\r]*" for letter in "data:"), re.IGNORECASE)
+_BLANKS_BEFORE_URL: Final = "".join(map(chr, range(0x21)))
+_MARKUP_IN_STYLE: Final = re.compile(r"<(?=[a-zA-Z/!?])")
+_LISTENER: Final = re.compile(r"on[a-z]+", re.IGNORECASE)
+_MASK: Final = "********"
+_OWN: Final = "data-eikon-own"
+
+
+def render_html(frame: FrameSnapshot, *, frames: Iterable[FrameSnapshot] = (), base_url: str | None = None) -> str:
+    """Return a page that shows a frame, with the frames inside it, and runs nothing.
+
+    `frames` are all frames of the page. Relative links are resolved against `base_url` unless the page says otherwise.
+    """
+    inner = [each for each in frames if _is_inside(each.path, frame.path)]
+    rendered: dict[str, str] = {}
+    # From the innermost outwards: a document is an attribute in the document around it.
+    for each in sorted(inner, key=lambda one: one.path.count("."), reverse=True):
+        own_url = each.url if each.url.startswith(("http:", "https:")) else ""
+        rendered[each.path] = _render(each, rendered, own_url)
+    return _render(frame, rendered, base_url or "")
+
+
+def render_plain_html(frame: FrameSnapshot) -> str:
+    """Return the page of one frame alone, without base URL and without the frames inside it."""
+    return _render(frame, {}, "")
+
+
+def _is_inside(path: str, outer: str) -> bool:
+    """Tell whether a frame lies below another."""
+    return path != outer and (outer == "" or path.startswith(f"{outer}."))
+
+
+@dataclass(slots=True)
+class _Page:
+    """What the parts of one document need to know of the whole."""
+
+    head: str
+    """Written first into the head."""
+    srcdocs: dict[int, str]
+    """Document inside a frame element, by `id(node)`."""
+    out: list[str] = field(default_factory=list)
+    selected: set[int] = field(default_factory=set)
+    """Chosen options, by `id(node)`."""
+
+
+def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) -> str:
+    """Write one document whose inner documents are written."""
+    has_base = any(node.tag == "base" and node.attribute("href") is not None for node in frame.root.walk())
+    base = f'<base href="{_escaped(base_url)}" {_OWN}="">' if base_url and not has_base else ""
+    page = _Page(head=f'<meta charset="utf-8" {_OWN}="">{base}', srcdocs=_inner_documents(frame, rendered))
+    if frame.doctype:
+        page.out.append(_doctype(frame.doctype))
+    has_head = any(node.tag == "head" for node in frame.root.children)
+    waiting: list[DomNode | str] = [frame.root]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            page.out.append(item)
+        elif item.text is not None:
+            page.out.append(_escaped(item.text))
+        elif item.tag != "#document" and not _is_dropped(item):
+            below = list(_element(item, page))
+            if item is frame.root and not has_head:
+                page.out.append(f"<head {_OWN}>{page.head}</head>")
+            waiting.extend(reversed(below))
+    return "".join(page.out).replace("\r", "&#13;").replace("\x00", "")
+
+
+def _element(node: DomNode, page: _Page) -> Iterator[DomNode | str]:
+    """Write the start tag of an element and yield what follows it."""
+    is_html = node.namespace == ""
+    tag = node.tag if _TAG.fullmatch(node.tag) else "x-unknown"
+    if is_html and tag in _UNPARSED:
+        tag = "pre"
+    if is_html and tag == "select":
+        page.selected |= _chosen(node)
+    attributes = "".join(f' {name}="{_escaped(value)}"' for name, value in _attributes(node, page))
+    page.out.append(f"<{tag}{attributes}>")
+    if is_html and tag == "head":
+        page.out.append(page.head)
+    if is_html and tag in _VOID:
+        return
+    if node.shadow is not None:
+        yield '<template shadowrootmode="open">'
+        yield from node.shadow
+        yield "</template>"
+    if is_html and tag in _NEWLINE_EATERS:
+        yield "\n"
+    if is_html and tag == "style":
+        yield _style_text(node)
+    elif is_html and tag == "textarea":
+        yield _escaped(_text_state(node, "value"))
+    elif not (is_html and tag in _EMPTIED):
+        yield from node.children
+    yield f"</{tag}>"
+
+
+def _attributes(node: DomNode, page: _Page) -> Iterator[tuple[str, str]]:
+    """Yield the attributes that are safe to serve, then those that stand for the state."""
+    for name, value in node.attributes:
+        low = name.lower()
+        if _LISTENER.fullmatch(low) or low in {"srcdoc", _OWN} or not _ATTRIBUTE.fullmatch(name):
+            continue
+        if node.tag == "template" and low.startswith("shadowroot"):
+            continue
+        yield name, _neutral(node, low, value)
+    if node.tag == "iframe":
+        # Without it, an unknown frame would be fetched from its `src`.
+        yield "srcdoc", page.srcdocs.get(id(node), "")
+    yield from _state_attributes(node)
+    if id(node) in page.selected:
+        yield "selected", ""
+
+
+def _state_attributes(node: DomNode) -> Iterator[tuple[str, str]]:
+    """Yield attributes that give a served element the state it had."""
+    if node.state_of("checked") is True:
+        yield "checked", ""
+    if node.state_of("open") is True:
+        yield "open", ""
+    if node.tag == "input" and node.state_of("value") is not None:
+        value = _text_state(node, "value")
+        if node.state_of("masked") and node.state_of("filled"):
+            value = _MASK
+        if value:
+            yield "value", value
+
+
+def _text_state(node: DomNode, name: str) -> str:
+    """Return a state that is a text."""
+    value = node.state_of(name)
+    return value if isinstance(value, str) else ""
+
+
+def _chosen(select: DomNode) -> set[int]:
+    """Return the options of a select box that are chosen, by `id(node)`."""
+    selected = select.state_of("selected")
+    wanted = frozenset(selected) if isinstance(selected, tuple) else frozenset()
+    options = (node for node in select.walk() if node.tag == "option")
+    return {id(option) for place, option in enumerate(options) if str(place) in wanted}
+
+
+def _neutral(node: DomNode, name: str, value: str) -> str:
+    """Return an attribute value that cannot run as a script when followed or loaded, and loads no frame."""
+    start = value.lstrip(_BLANKS_BEFORE_URL)
+    if _SCRIPT_URL.match(start) or (node.namespace and _SCRIPT_URL.search(value)):
+        return "about:blank"
+    if node.tag in _EMBEDDERS and (_DATA_URL.match(start) or (node.tag == "frame" and name == "src")):
+        return "about:blank"
+    return value
+
+
+def _is_dropped(node: DomNode) -> bool:
+    """Tell whether an element may not be served: scripts and pages that send the reader elsewhere."""
+    tag = node.tag.lower()
+    if tag == "script" or tag.endswith(":script"):
+        return True
+    return tag == "meta" and (node.attribute("http-equiv") or "").strip().lower() == "refresh"
+
+
+def _style_text(node: DomNode) -> str:
+    """Return a style sheet in which nothing can be taken for markup, wherever the parser meets it."""
+    text = "".join(child.text for child in node.children if child.text is not None)
+    return _MARKUP_IN_STYLE.sub(r"\\3c ", text)
+
+
+def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[int, str]:
+    """Find the document of each frame element: by the noted place, else in document order."""
+    prefix = f"{frame.path}." if frame.path else ""
+    noted = dict(frame.extras.frames)
+    found: dict[int, str] = {}
+    order = 0
+    for index, node in enumerate(frame.root.walk()):
+        if node.tag not in _EMBEDDERS and index not in noted:
+            continue
+        place = noted.get(index, order if not noted else -1)
+        order += 1
+        found[id(node)] = rendered.get(f"{prefix}{place}", "")
+    return found
+
+
+def _doctype(doctype: str) -> str:
+    """Write a doctype from its name, public and system id."""
+    name, public, system = (*(part.replace('"', "").replace(">", "") for part in doctype.split("|")), "", "")[:3]
+    if public:
+        return f'<!DOCTYPE {name} PUBLIC "{public}"' + (f' "{system}">' if system else ">")
+    return f'<!DOCTYPE {name} SYSTEM "{system}">' if system else f"<!DOCTYPE {name}>"
+
+
+def _escaped(text: str) -> str:
+    """Escape a text for element content and quoted attribute values."""
+    if "&" in text:
+        text = text.replace("&", "&amp;")
+    return text.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

@@ -1,0 +1,203 @@
+"""The trace: one mission, its subgoals, their actions and skills, in the order in which they happened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Final, Literal, Self, TypeAlias
+
+from pydantic import AwareDatetime, Field, model_validator
+
+from eikon_engine.trace.actions import Action
+from eikon_engine.trace.blobs import BlobRef
+from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.record import FiniteJson, Record
+
+TRACE_VERSION: Final = 4
+
+MissionStatus: TypeAlias = Literal[
+    "running",
+    "complete",
+    "failed",
+    "aborted",
+    "halted",
+    "refused_by_learning",
+    "ask_human",
+    "skipped",
+    "pending",
+]
+
+
+class Succeeded(Record):
+    """The action or skill did what it was asked."""
+
+    kind: Literal["ok"] = "ok"
+
+
+class Failed(Record):
+    """It failed, and is expected to fail again in the same way."""
+
+    kind: Literal["failed"] = "failed"
+    code: str
+    """Code of the error, see `eikon_engine.errors`; `unknown` where an older format did not say."""
+    message: str = ""
+
+
+class Blocked(Record):
+    """It was decided on but never performed; a replay does not perform it either."""
+
+    kind: Literal["blocked"] = "blocked"
+    reason: str = ""
+
+
+Result: TypeAlias = Annotated[Succeeded | Failed | Blocked, Field(discriminator="kind")]
+
+
+class Artifact(Record):
+    """A file of the bundle that people look at."""
+
+    name: str
+    path: str
+    """Relative to the bundle, with forward slashes."""
+
+
+class ActionTrace(Record):
+    """One action as it was performed."""
+
+    id: str
+    sequence: int = Field(ge=1)
+    """Order among the actions and skills of its subgoal attempt."""
+    started_at: AwareDatetime | None = None
+    ended_at: AwareDatetime | None = None
+    action: Action
+    result: Result
+    observation: Observation | None = None
+    """None where nothing was recorded to compare with."""
+    artifacts: tuple[Artifact, ...] = ()
+
+
+class SkillInputRef(Record):
+    """The stored document a skill worked on."""
+
+    snapshot: BlobRef
+    """Page snapshot in the `dom` folder."""
+    frame: str = ""
+    """Path of the frame in the snapshot."""
+    url: str
+
+
+class SkillUsage(Record):
+    """One use of a skill, in its place among the actions."""
+
+    id: str
+    sequence: int = Field(ge=1)
+    skill: str
+    version: int | None = None
+    parameters: dict[str, FiniteJson] = Field(default_factory=dict)
+    source: SkillInputRef | None = None
+    """None where the recording kept no document."""
+    result: Result
+    output: FiniteJson = None
+    output_recorded: bool = True
+    """Whether `output` is what the skill returned; false where the recording kept none."""
+
+
+class SubgoalTrace(Record):
+    """One attempt at one step of the mission's plan."""
+
+    id: str
+    subgoal_id: str
+    description: str
+    attempt_number: int = Field(default=1, ge=1)
+    started_at: AwareDatetime | None = None
+    ended_at: AwareDatetime | None = None
+    status: MissionStatus
+    error: str | None = None
+    actions_taken: tuple[ActionTrace, ...] = ()
+    skills_used: tuple[SkillUsage, ...] = ()
+
+    @model_validator(mode="after")
+    def _sequences_are_unique(self) -> Self:
+        counts = Counter(step.sequence for step in self.steps)
+        twice = sorted(sequence for sequence, count in counts.items() if count > 1)
+        if twice:
+            message = f"sequence {twice[0]} of subgoal attempt {self.id} is used {counts[twice[0]]} times"
+            raise ValueError(message)
+        return self
+
+    @property
+    def steps(self) -> tuple[ActionTrace | SkillUsage, ...]:
+        """Return actions and skills in their one order."""
+        return tuple(sorted((*self.actions_taken, *self.skills_used), key=lambda step: step.sequence))
+
+
+class PageIntent(Record):
+    """What an older recording took a page for."""
+
+    id: str
+    intent: str
+    strategy: str | None = None
+    confidence: float | None = None
+    signals: tuple[FiniteJson, ...] = ()
+    step_id: str | None = None
+
+
+class Extraction(Record):
+    """Data that the mission brought home."""
+
+    name: str
+    value: FiniteJson
+
+
+class Failure(Record):
+    """A failure the recording speaks of, outside the result of an action."""
+
+    message: str
+    subgoal_id: str | None = None
+
+
+class StartState(Record):
+    """What the session began with."""
+
+    url: str | None = None
+    storage_state: str | None = None
+    """Path of the storage state in the bundle (Playwright's format)."""
+
+
+class NetworkPart(Record):
+    """Where the recorded network lies."""
+
+    folder: str = "network"
+
+
+class ExecutionTrace(Record):
+    """The recording of one mission, `trace.json` of a bundle."""
+
+    trace_version: Literal[4] = TRACE_VERSION
+    id: str = Field(min_length=1)
+    mission_id: str = Field(min_length=1)
+    mission_text: str
+    started_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
+    status: MissionStatus
+    environment: Environment | None = None
+    """None where the recording did not keep it."""
+    start: StartState = StartState()
+    subgoal_traces: tuple[SubgoalTrace, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    page_intents: tuple[PageIntent, ...] = ()
+    extractions: tuple[Extraction, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[str, ...] = ()
+    network: NetworkPart | None = None
+    migrated_from: str | None = None
+    """Version the trace was written in, if not this one."""
+
+    @model_validator(mode="after")
+    def _attempts_are_unique(self) -> Self:
+        counts = Counter(subgoal.id for subgoal in self.subgoal_traces)
+        twice = sorted(name for name, count in counts.items() if count > 1)
+        if twice:
+            message = f"subgoal attempt {twice[0]} stands {counts[twice[0]]} times in the trace"
+            raise ValueError(message)
+        return self

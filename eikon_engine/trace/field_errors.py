@@ -1,0 +1,131 @@
+"""Turn a failed validation into one line: which field, what was wanted, what was found."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from pydantic_core import from_json
+
+from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
+
+_TAG_FIELDS: Final = ("type", "kind", "record")
+_SHOWN: Final = 60
+_WANTED: Final[Mapping[str, str]] = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "datetime_type": "a date and time as text",
+    "timezone_aware": "a date and time with its time zone",
+    "none_required": "null",
+}
+
+
+def trace_error(error: ValidationError, text: bytes, source: str) -> TraceError:
+    """Name the first fault of a JSON text, by the path of its field in the file."""
+    faults = error.errors(include_url=False)
+    first = faults[0]
+    if first["type"] == "json_invalid":
+        return syntax_error(first["msg"].removeprefix("Invalid JSON: "), source)
+    data = from_json(text)  # tells the fields in a location from the names of union members
+    path = _field_path(first, data)
+    here = [fault for fault in faults if _field_path(fault, data) == path]
+    others = len({_field_path(fault, data) for fault in faults}) - 1
+    more = f" (and {others} more)" if others else ""
+    return TraceFieldError(f"{source}: {path + ': ' if path else ''}{_fault(here)}{more}")
+
+
+def syntax_error(problem: str, source: str) -> TraceSyntaxError:
+    """Say that a text is no whole JSON."""
+    return TraceSyntaxError(f"{source}: wanted a whole JSON text, found: {problem}; restore the file or record again")
+
+
+def field_error(source: str, path: str, wanted: str, found: object) -> TraceFieldError:
+    """Build the same line for a check made by hand."""
+    return TraceFieldError(f"{source}: {path}: wanted {wanted}, found {shown(found)}")
+
+
+def shown(value: object) -> str:
+    """Show a plain value in a message: scalars as JSON, the rest by its kind."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, str):
+        text = value if len(value) <= _SHOWN else value[:_SHOWN] + "…"
+        return f"the string {json.dumps(text, ensure_ascii=False)}"
+    if isinstance(value, Sequence):
+        return "a list"
+    return json.dumps(value) if value is None or isinstance(value, (bool, int, float)) else type(value).__name__
+
+
+def path_text(parts: Sequence[str | int]) -> str:
+    """Write a path as `subgoal_traces[1].actions_taken[0].action.url`."""
+    text = ""
+    for part in parts:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+def _fault(faults: Sequence[ErrorDetails]) -> str:
+    fault = faults[0]
+    kind = fault["type"]
+    if kind == "missing":
+        return "this field is missing"
+    if kind == "extra_forbidden":
+        return "this field is unknown; remove it, or read the trace with the version that wrote it"
+    if kind == "value_error":
+        return fault["msg"].removeprefix("Value error, ")
+    if kind in {"union_tag_invalid", "union_tag_not_found"}:
+        return _tag_fault(fault)
+    wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
+    return f"wanted {wanted}, found {shown(fault['input'])}"
+
+
+def _tag_fault(fault: ErrorDetails) -> str:
+    context = fault.get("ctx", {})
+    if "expected_tags" not in context:
+        return "this field is missing"
+    known = str(context["expected_tags"]).replace("'", "")
+    return f"wanted one of {known}; found {shown(context['tag'])}"
+
+
+def _wanted(fault: ErrorDetails) -> str:
+    if fault["type"] == "model_type" and fault.get("ctx", {}).get("class_name") == "SecretRef":
+        return 'a secret reference {"secret": NAME}'
+    if fault["type"] in _WANTED:
+        return _WANTED[fault["type"]]
+    return re.sub(r"^(Input|[A-Z]\w+) should (be |have )?", "", fault["msg"])
+
+
+def _field_path(fault: ErrorDetails, data: object) -> str:
+    parts: list[str | int] = []
+    value = data
+    tagged = False
+    for part in fault["loc"]:
+        if isinstance(value, Mapping):
+            if not tagged and any(value.get(field) == part for field in _TAG_FIELDS):
+                tagged = True
+                continue
+            parts.append(part)
+            value = value.get(part)
+        elif isinstance(value, Sequence) and isinstance(part, int) and not isinstance(value, str):
+            parts.append(part)
+            value = value[part] if part < len(value) else None
+        else:
+            continue
+        tagged = False
+    if fault["type"] in {"union_tag_invalid", "union_tag_not_found"}:
+        parts.append(str(fault.get("ctx", {}).get("discriminator", "type")).strip("'"))
+    return path_text(parts)

@@ -1,0 +1,252 @@
+"""The journal: what a recording writes while it goes, one whole line for each thing that happened.
+
+A process killed at any moment leaves a journal that reads back up to its last whole line. When the mission has ended,
+`trace.json` is written from it and has precedence.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self, assert_never
+
+from pydantic import TypeAdapter, ValidationError
+
+from eikon_engine.errors import OutputError, TraceError, TraceFieldError
+from eikon_engine.trace.execution import (
+    ActionTrace,
+    Artifact,
+    ExecutionTrace,
+    Extraction,
+    Failure,
+    SkillUsage,
+    SubgoalTrace,
+)
+from eikon_engine.trace.field_errors import syntax_error, trace_error
+from eikon_engine.trace.journal_records import (
+    ActionDone,
+    ArtifactKept,
+    ExtractionMade,
+    FailureNoted,
+    Header,
+    JournalRecord,
+    MissionEnded,
+    SkillDone,
+    SubgoalEnded,
+    SubgoalStarted,
+    WarningNoted,
+)
+from eikon_engine.trace.whole_file import cannot_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+JOURNAL_FILE: Final = "journal.jsonl"
+
+_RECORDS: Final[TypeAdapter[JournalRecord]] = TypeAdapter(JournalRecord)
+
+
+class JournalWriter:
+    """Append records to a new journal, each in one write to the file."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the journal.
+
+        Raises:
+            OutputError: it cannot be written, or one is there already.
+        """
+        self.path = path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except FileExistsError as error:
+            message = f"{path}: a recording is there already; choose another folder or remove it"
+            raise OutputError(message) from error
+        except OSError as error:
+            raise OutputError(cannot_write(path, error)) from error
+
+    def append(self, record: JournalRecord) -> None:
+        """Write one whole line.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        line = record.model_dump_json().encode() + b"\n"
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:
+            raise OutputError(cannot_write(self.path, error)) from error
+
+    def close(self) -> None:
+        """Bring the journal to the disk and let it go."""
+        try:
+            os.fsync(self._file)
+            os.close(self._file)
+        except OSError as error:
+            raise OutputError(cannot_write(self.path, error)) from error
+
+    def __enter__(self) -> Self:
+        """Give the writer."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the journal."""
+        self.close()
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """One attempt while its lines are read."""
+
+    started: SubgoalTrace
+    actions: list[ActionTrace] = field(default_factory=list)
+    skills: list[SkillUsage] = field(default_factory=list)
+    sequences: set[int] = field(default_factory=set)
+    ended: SubgoalEnded | None = None
+
+
+@dataclass(slots=True)
+class _Reading:
+    """The trace while its journal is read."""
+
+    trace: ExecutionTrace
+    attempts: dict[str, _Attempt] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    artifacts: list[Artifact] = field(default_factory=list)
+    extractions: list[Extraction] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    ended: MissionEnded | None = None
+
+
+def read_journal(path: Path) -> ExecutionTrace:
+    """Rebuild the trace of a recording up to the last whole line of its journal.
+
+    A mission without an end gets the status `aborted` and a warning; so does an attempt that was open.
+
+    Raises:
+        TraceSyntaxError: no whole line is there, or a line before the last is no JSON.
+        TraceFieldError: a field of a line is wrong, or a line stands where it cannot.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        message = f"{path}: the journal cannot be read ({error.strerror}); check the path and its permissions"
+        raise TraceError(message) from error
+    *lines, rest = data.split(b"\n")
+    if not lines:
+        raise syntax_error("a journal without one whole line", str(path))
+    header = _parse(lines[0], _place(path, 1))
+    if not isinstance(header, Header):
+        raise _misplaced(_place(path, 1), header, "a header")
+    if header.trace.subgoal_traces:
+        raise _misplaced(_place(path, 1), header, "a header without subgoals, which follow in lines of their own")
+    reading = _Reading(header.trace)
+    for number, line in enumerate(lines[1:], start=2):
+        _take(reading, _parse(line, _place(path, number)), _place(path, number))
+    return _rebuilt(reading, torn=bool(rest))
+
+
+def _place(path: Path, number: int) -> str:
+    return f"{path} line {number}"
+
+
+def _parse(line: bytes, place: str) -> JournalRecord:
+    try:
+        return _RECORDS.validate_json(line)
+    except ValidationError as error:
+        raise trace_error(error, line, place) from error
+
+
+def _take(reading: _Reading, record: JournalRecord, place: str) -> None:
+    if reading.ended is not None:
+        raise _misplaced(place, record, "nothing after mission_ended")
+    match record:
+        case Header():
+            raise _misplaced(place, record, "one header, in line 1")
+        case SubgoalStarted():
+            _take_attempt(reading, record, place)
+        case ActionDone() | SkillDone() | SubgoalEnded():
+            _take_into_attempt(reading, record, place)
+        case MissionEnded():
+            reading.ended = record
+        case _:
+            _take_remark(reading, record)
+
+
+def _take_remark(reading: _Reading, record: WarningNoted | ArtifactKept | ExtractionMade | FailureNoted) -> None:
+    match record:
+        case WarningNoted(text=text):
+            reading.warnings.append(text)
+        case ArtifactKept(artifact=artifact):
+            reading.artifacts.append(artifact)
+        case ExtractionMade(extraction=extraction):
+            reading.extractions.append(extraction)
+        case FailureNoted(failure=failure):
+            reading.failures.append(failure)
+        case _:
+            assert_never(record)
+
+
+def _take_attempt(reading: _Reading, record: SubgoalStarted, place: str) -> None:
+    subgoal = record.subgoal
+    if subgoal.steps:
+        raise _misplaced(place, record, "an attempt without steps, which follow in lines of their own")
+    if subgoal.id in reading.attempts:
+        raise _misplaced(place, record, f"a new attempt, but {subgoal.id} has started before")
+    reading.attempts[subgoal.id] = _Attempt(subgoal)
+
+
+def _take_into_attempt(reading: _Reading, record: ActionDone | SkillDone | SubgoalEnded, place: str) -> None:
+    attempt = reading.attempts.get(record.attempt)
+    if attempt is None or attempt.ended is not None:
+        raise _misplaced(place, record, f"an attempt that is open, but {record.attempt} is not")
+    if isinstance(record, SubgoalEnded):
+        attempt.ended = record
+        return
+    step = record.action if isinstance(record, ActionDone) else record.skill
+    if step.sequence in attempt.sequences:
+        raise _misplaced(place, record, f"a sequence of its own, but {step.sequence} stands in {record.attempt} before")
+    attempt.sequences.add(step.sequence)
+    if isinstance(step, ActionTrace):
+        attempt.actions.append(step)
+    else:
+        attempt.skills.append(step)
+
+
+def _misplaced(place: str, record: JournalRecord, wanted: str) -> TraceFieldError:
+    return TraceFieldError(f"{place}: wanted {wanted}; found {record.record}; restore the file or record again")
+
+
+def _rebuilt(reading: _Reading, *, torn: bool) -> ExecutionTrace:
+    known, ended = reading.trace, reading.ended
+    early = []
+    if torn:
+        early.append("recording ended early: the last line of the journal was cut off and is left out")
+    if ended is None:
+        early.append("recording ended early: the journal has no end of the mission")
+    changes = {
+        "subgoal_traces": tuple(_rebuilt_attempt(attempt) for attempt in reading.attempts.values()),
+        "warnings": (*known.warnings, *reading.warnings, *early),
+        "artifacts": (*known.artifacts, *reading.artifacts),
+        "extractions": (*known.extractions, *reading.extractions),
+        "failures": (*known.failures, *reading.failures),
+        "ended_at": ended.ended_at if ended else None,
+        "status": ended.status if ended else "aborted",
+    }
+    return known.model_copy(update=changes)
+
+
+def _rebuilt_attempt(attempt: _Attempt) -> SubgoalTrace:
+    ended = attempt.ended
+    changes = {
+        "ended_at": ended.ended_at if ended else None,
+        "status": ended.status if ended else "aborted",
+        "error": ended.error if ended else None,
+        "actions_taken": tuple(attempt.actions),
+        "skills_used": tuple(attempt.skills),
+    }
+    return attempt.started.model_copy(update=changes)

@@ -1,0 +1,66 @@
+"""JSON values, and the one text each of them has."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Final
+
+from pydantic import JsonValue
+
+from eikon_engine.errors import TraceFieldError
+
+__all__ = ["JsonValue", "canonical_json", "child_path"]
+
+_ROOT: Final = "$"
+
+
+def canonical_json(value: JsonValue) -> str:
+    """Return the one text of a JSON value: sorted keys, no spaces, characters as they are.
+
+    Numbers keep their kind (`1` and `1.0` differ), so equal texts mean equal values of equal types.
+
+    Raises:
+        TraceFieldError: the value holds something JSON has no text for (NaN, an infinity, a tuple, a key that is
+            no string …); the message gives its path.
+    """
+    _check(value)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def child_path(path: str, key: str | int) -> str:
+    """Return the JSON path of a member (`$.name`, `$["two words"]`) or of an element (`$[3]`)."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    if key.isidentifier():
+        return f"{path}.{key}"
+    return f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def _check(value: object) -> None:
+    pending: list[tuple[str, object]] = [(_ROOT, value)]
+    while pending:
+        path, item = pending.pop()
+        if isinstance(item, dict):
+            pending.extend((child_path(path, _checked_key(path, key)), member) for key, member in item.items())
+        elif isinstance(item, list):
+            pending.extend((child_path(path, index), element) for index, element in enumerate(item))
+        elif isinstance(item, float):
+            _check_number(path, item)
+        elif item is not None and not isinstance(item, (str, int)):
+            found = type(item).__name__
+            message = f"{path}: wanted a JSON value, found {found}; use null, boolean, number, text, list or dict"
+            raise TraceFieldError(message)
+
+
+def _checked_key(path: str, key: object) -> str:
+    if isinstance(key, str):
+        return key
+    message = f"{path}: wanted text as the name of a member, found {key!r}; write it as text"
+    raise TraceFieldError(message)
+
+
+def _check_number(path: str, number: float) -> None:
+    if not math.isfinite(number):
+        message = f"{path}: wanted a JSON number, found {number}; JSON knows neither NaN nor infinity, use null"
+        raise TraceFieldError(message)

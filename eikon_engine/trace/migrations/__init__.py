@@ -1,0 +1,1 @@
+"""Older trace formats, one module for each version."""

@@ -1,0 +1,95 @@
+"""What the pages looked like after an action; recorded and replayed observations have this one type."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from eikon_engine.trace.blobs import BlobRef
+from eikon_engine.trace.record import Record
+
+
+class FrameObservation(Record):
+    """One frame of a page."""
+
+    path: str
+    """Position in the frame tree: empty for the main frame, else `0`, `0.1` …"""
+    url: str
+    digest: str
+    """Merkle digest of the frame's DOM, hexadecimal."""
+
+
+class PageObservation(Record):
+    """One open page."""
+
+    page: int
+    """Ordinal in the order of opening."""
+    url: str
+    title: str
+    frames: tuple[FrameObservation, ...] = ()
+    snapshot: BlobRef | None = None
+    """The DOM of all frames, in the `dom` folder of the bundle."""
+
+
+class RedirectHop(Record):
+    """One redirect answer on the way to a document."""
+
+    url: str
+    status: int
+
+
+class DocumentLoad(Record):
+    """One document that a main frame loaded."""
+
+    page: int
+    url: str
+    status: int | None
+    """HTTP status; None for a document without one (`about:blank`, `data:`)."""
+    hops: tuple[RedirectHop, ...] = ()
+
+
+class DialogSeen(Record):
+    """One dialog and the answer it got."""
+
+    page: int
+    kind: Literal["alert", "beforeunload", "confirm", "prompt"]
+    message: str
+    answer: Literal["accepted", "dismissed"]
+
+
+class DownloadSeen(Record):
+    """One file that was downloaded."""
+
+    page: int
+    name: str
+    sha256: str | None
+    size: int | None
+    failure: str | None = None
+
+
+class TargetState(Record):
+    """Form state of the target after the action."""
+
+    value: str | None = None
+    """None for an element without a value, and for a password field."""
+    checked: bool | None = None
+
+
+class Observation(Record):
+    """Everything compared after one action."""
+
+    pages: tuple[PageObservation, ...]
+    documents: tuple[DocumentLoad, ...] = ()
+    opened: tuple[int, ...] = ()
+    """Ordinals of the pages opened by the action."""
+    closed: tuple[int, ...] = ()
+    dialogs: tuple[DialogSeen, ...] = ()
+    downloads: tuple[DownloadSeen, ...] = ()
+    target: TargetState | None = None
+    console_errors: tuple[str, ...] = ()
+    page_errors: tuple[str, ...] = ()
+    requests: tuple[str, ...] = ()
+    """Keys of the requests issued, sorted: their order differs between identical runs."""
+    virtual_ms: float = Field(default=0.0, ge=0)
+    """Page time used by the action."""

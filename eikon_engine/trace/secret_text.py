@@ -1,0 +1,48 @@
+"""Secrets: referred to in a trace, given at replay, written nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import SecretMissingError
+from eikon_engine.trace.actions import Action, SecretRef, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ENVIRONMENT_PREFIX = "EIKON_SECRET_"
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    """The values behind secret references; never shown by `repr`."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def resolve(self, text: Text) -> str:
+        """Give the clear text.
+
+        Raises:
+            SecretMissingError: nobody gave the secret.
+        """
+        if not isinstance(text, SecretRef):
+            return text
+        try:
+            return self.values[text.secret]
+        except KeyError:
+            raise SecretMissingError(missing_secret(text.secret)) from None
+
+
+def missing_secret(name: str) -> str:
+    """Say which secret is missing, and the three ways to give it."""
+    return (
+        f"the mission types secret {name}, which nobody gave; "
+        f"use --secret {name}=…, --secret-file, or the variable {ENVIRONMENT_PREFIX}{name}"
+    )
+
+
+def secret_names(action: Action) -> tuple[str, ...]:
+    """Name the secrets that an action types."""
+    text = getattr(action, "text", None)
+    return (text.secret,) if isinstance(text, SecretRef) else ()

@@ -1,0 +1,183 @@
+"""Read and write `trace.json`, in this version and in the older ones."""
+
+from __future__ import annotations
+
+import gc
+import json
+import re
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import TraceError, TraceMissingError, TraceVersionError
+from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
+from eikon_engine.trace.field_errors import field_error, shown, syntax_error, trace_error
+from eikon_engine.trace.journal import JOURNAL_FILE, read_journal
+from eikon_engine.trace.migrations.chain import READABLE_VERSIONS, migrate
+from eikon_engine.trace.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TRACE_FILE: Final = "trace.json"
+
+_VERSION_FIRST: Final = re.compile(rb'\A\s*\{\s*"trace_version"\s*:\s*("[^"\\]{0,40}"|-?\d{1,18})\s*[,}]')
+
+
+class ExecutionTraceSerializer:
+    """Carry traces between files and values; the functions of this module under one name."""
+
+    @staticmethod
+    def read_trace(path: Path) -> ExecutionTrace:
+        """Read a trace, see `read_trace`."""
+        return read_trace(path)
+
+    @staticmethod
+    def write_trace(trace: ExecutionTrace, path: Path) -> None:
+        """Write a trace, see `write_trace`."""
+        write_trace(trace, path)
+
+
+def read_trace(path: Path) -> ExecutionTrace:
+    """Read the trace at `path`: a bundle folder, its trace.json, or the journal of a recording that was cut off.
+
+    Raises:
+        TraceMissingError: nothing lies there.
+        TraceSyntaxError: the text is no JSON, or is cut off.
+        TraceFieldError: a field is missing, unknown or wrong.
+        TraceVersionError: no version that can be read.
+    """
+    file = trace_file(path)
+    if file.suffix == ".jsonl":
+        return read_journal(file)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        message = f"{file}: the trace cannot be read ({error.strerror}); check the permissions of the file"
+        raise TraceError(message) from error
+    return parse_trace(data, str(file))
+
+
+def trace_file(path: Path) -> Path:
+    """Find the file that holds the trace: `path` itself, or the one in the folder `path`.
+
+    Raises:
+        TraceMissingError: nothing lies there.
+    """
+    if path.is_dir():
+        for name in (TRACE_FILE, JOURNAL_FILE):
+            if (path / name).is_file():
+                return path / name
+        message = f"{path}: wanted a bundle with {TRACE_FILE}, found a folder without one; name the bundle's own folder"
+        raise TraceMissingError(message)
+    if not path.exists():
+        message = f"{path}: wanted a bundle folder or its {TRACE_FILE}, found nothing; check the path"
+        raise TraceMissingError(message)
+    return path
+
+
+def parse_trace(text: str | bytes, source: str) -> ExecutionTrace:
+    """Read a trace from the text of a `trace.json`; `source` names it in messages.
+
+    Where a key stands twice in an object the last one counts, as for every JSON parser in Python.
+
+    Raises:
+        TraceSyntaxError: the text is no JSON, or is cut off.
+        TraceFieldError: a field is missing, unknown or wrong.
+        TraceVersionError: no version that can be read.
+    """
+    data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
+    with _collector_paused():
+        return _parsed(data, source)
+
+
+def _parsed(data: bytes, source: str) -> ExecutionTrace:
+    if _may_be_current(data):
+        try:
+            trace = ExecutionTrace.model_validate_json(data)
+            if "trace_version" in trace.model_fields_set:
+                return trace
+        except ValidationError as error:
+            if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
+                raise trace_error(error, data, source) from error
+    plain = _plain(data, source)
+    version = _version(plain, source)
+    if version == TRACE_VERSION:
+        return _validated(data, source)
+    return _validated(json.dumps(migrate(plain, source), ensure_ascii=False).encode(), source)
+
+
+def write_trace(trace: ExecutionTrace, path: Path) -> None:
+    """Write a trace whole, to `path` or into the bundle folder `path`.
+
+    The same trace always gives the same bytes: UTF-8, one space of indent, fields in the order of the models.
+
+    Raises:
+        OutputError: the file cannot be written.
+    """
+    write_whole(path / TRACE_FILE if path.is_dir() else path, trace_bytes(trace))
+
+
+def trace_bytes(trace: ExecutionTrace) -> bytes:
+    """Return the one text of a trace."""
+    return trace.model_dump_json(indent=1).encode() + b"\n"
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep the garbage collector from walking a growing trace again and again, which takes five sixths of the time.
+
+    Values of a trace are trees, so there is nothing to collect while one is built.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _may_be_current(data: bytes) -> bool:
+    """Look at the version where we write it, first, so that a big older trace is not validated in vain."""
+    found = _VERSION_FIRST.match(data[:256])
+    return found is None or found[1] == str(TRACE_VERSION).encode()
+
+
+def _validated(data: bytes, source: str) -> ExecutionTrace:
+    try:
+        return ExecutionTrace.model_validate_json(data)
+    except ValidationError as error:
+        raise trace_error(error, data, source) from error
+
+
+def _plain(data: bytes, source: str) -> dict[str, object]:
+    try:
+        plain = json.loads(data)
+    except json.JSONDecodeError as error:
+        raise syntax_error(f"{error.msg} at line {error.lineno} column {error.colno}", source) from error
+    except UnicodeDecodeError as error:
+        raise syntax_error(f"a byte that is no UTF-8 at offset {error.start}", source) from error
+    except RecursionError as error:
+        raise syntax_error("values nested too deep to read", source) from error
+    except ValueError as error:
+        raise syntax_error(str(error), source) from error
+    if not isinstance(plain, dict):
+        raise field_error(source, "trace", "an object", plain)
+    return plain
+
+
+def _version(plain: dict[str, object], source: str) -> object:
+    version = plain.get("trace_version")
+    known = "the versions that can be read are " + ", ".join(map(str, READABLE_VERSIONS))
+    if "trace_version" not in plain:
+        message = f"{source}: trace_version is missing; {known}"
+        raise TraceVersionError(message)
+    if isinstance(version, bool) or not isinstance(version, (int, str)) or version not in READABLE_VERSIONS:
+        newer = isinstance(version, int) and version > TRACE_VERSION
+        advice = "; update Eikon to read a newer one" if newer else ""
+        message = f"{source}: trace_version is {shown(version)}; {known}{advice}"
+        raise TraceVersionError(message)
+    return version

@@ -1,0 +1,60 @@
+"""What an action acts on, and which element it was when the mission was recorded."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from eikon_engine.trace.record import Record
+
+
+class Box(Record):
+    """A rectangle in CSS pixels, relative to the viewport of the element's frame."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Ancestor(Record):
+    """One element on the way from the target to the document, nearest first."""
+
+    tag: str
+    id: str = ""
+    role: str = ""
+
+
+class Identity(Record):
+    """The element that was hit: enough to tell it from every other one, whatever selector found it."""
+
+    tag: str
+    role: str = ""
+    """ARIA role, explicit or implied; empty if the element has none."""
+    name: str = ""
+    """Accessible name."""
+    text: str = ""
+    """Visible text, white space collapsed, at most 200 characters."""
+    attributes: tuple[tuple[str, str], ...] = ()
+    """Stable attributes (`id`, `name`, `type`, `href`, `data-testid` …), sorted by name."""
+    ancestors: tuple[Ancestor, ...] = ()
+    ordinal: int = 0
+    """Position among the elements of the same tag, role and name in its frame, from 0."""
+    box: Box | None = None
+    """Evidence only: it depends on fonts and viewport and is never compared."""
+
+
+class Target(Record):
+    """A selector that must match exactly one element, in one frame of one page."""
+
+    selector: str = Field(min_length=1)
+    """Playwright selector, as recorded."""
+    frames: tuple[str, ...] = ()
+    """Selectors of the iframes that lead to the element, outermost first; empty for the main frame."""
+    alternatives: tuple[str, ...] = ()
+    """Other selectors known at recording; shown in explanations, never tried."""
+    identity: Identity | None = None
+    """None where the recording did not know the element (older formats, not yet recorded)."""
+
+    def __str__(self) -> str:
+        """Read as a path of frames ending in the selector."""
+        return " >> ".join((*self.frames, self.selector))
