@@ -1,0 +1,114 @@
+"""One request of a page and what became of it."""
+
+from __future__ import annotations
+
+from typing import Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url
+from eikon_engine.trace.blobs import BlobRef
+from eikon_engine.trace.record import Record
+
+HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
+"""Header names and values as they were sent; a name may stand more than once."""
+
+
+class Hop(Record):
+    """One redirect answer."""
+
+    url: str
+    """URL that was asked and answered with the redirect."""
+    status: int = Field(ge=300, le=399)
+    headers: HeaderPairs = ()
+
+
+class RecordedRequest(Record):
+    """One request as the page issued it, before any redirect."""
+
+    method: str = Field(min_length=1, pattern=r"^\S+$")
+    url: str = Field(min_length=1)
+    headers: HeaderPairs = ()
+    body: BlobRef | None = None
+    resource_type: str
+    """Playwright's word for it: `document`, `script`, `fetch` …"""
+    is_navigation: bool
+    frame: str = ""
+    """Path of the frame that asked, as in observations; empty for the main frame."""
+
+
+class RecordedResponse(Record):
+    """The last answer to a request, after all redirects."""
+
+    url: str
+    status: int = Field(ge=0, le=999)
+    """HTTP status; 0 for a scheme that knows none."""
+    status_text: str = ""
+    headers: HeaderPairs = ()
+    body: BlobRef | None = None
+    body_missing: str | None = None
+    """Why the body could not be read; None when it was read, or there is none."""
+
+    @model_validator(mode="after")
+    def _body_is_there_or_missing(self) -> Self:
+        if self.body is not None and self.body_missing is not None:
+            message = f"body is given and also said to be missing ({self.body_missing}); keep one of the two"
+            raise ValueError(message)
+        return self
+
+
+class Exchange(Record):
+    """A request, its redirects, and its answer or failure; neither of the two while it was still pending at the end."""
+
+    ordinal: int = Field(ge=0)
+    """Place in the order in which the requests of the mission were issued."""
+    key: str
+    """See `eikon_engine.network.keys`."""
+    occurrence: int = Field(ge=0)
+    """Number of earlier requests with the same key."""
+    request: RecordedRequest
+    hops: tuple[Hop, ...] = ()
+    response: RecordedResponse | None = None
+    failure: str | None = Field(default=None, min_length=1)
+    """The browser's word for what went wrong, such as `net::ERR_ABORTED`."""
+    started_ms: float = Field(allow_inf_nan=False)
+    """Milliseconds since the recording began."""
+    completed_ms: float | None = Field(default=None, allow_inf_nan=False)
+    """When the last byte, or the failure, came; None if neither did before the recording ended."""
+    completion: int | None = Field(default=None, ge=0)
+    """Place in the order of completion."""
+
+    @property
+    def pending(self) -> bool:
+        """Say whether the recording ended before an answer began."""
+        return self.response is None and self.failure is None
+
+    @property
+    def blobs(self) -> tuple[BlobRef, ...]:
+        """Name every blob the exchange refers to."""
+        response_body = self.response.body if self.response is not None else None
+        return tuple(ref for ref in (self.request.body, response_body) if ref is not None)
+
+    @model_validator(mode="after")
+    def _ends_in_one_way(self) -> Self:
+        if self.response is not None and self.failure is not None:
+            message = f"response (status {self.response.status}) and failure ({self.failure}) are both given; keep one"
+            raise ValueError(message)
+        if (self.completed_ms is None) != (self.completion is None):
+            message = f"completed_ms is {self.completed_ms} and completion {self.completion}; give both or neither"
+            raise ValueError(message)
+        if self.pending and self.completion is not None:
+            message = f"completion is {self.completion}, but neither response nor failure is given; give one"
+            raise ValueError(message)
+        if self.completed_ms is not None and self.completed_ms < self.started_ms:
+            message = f"completed_ms {self.completed_ms} lies before started_ms {self.started_ms}"
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _key_fits_the_request(self) -> Self:
+        expected = f"{canonical_method(self.request.method)} {canonical_url(self.request.url)}"
+        if self.key != expected and not self.key.startswith(expected + BODY_MARK):
+            message = f"key {self.key!r} is not the key of its request; it should begin with {expected!r}"
+            raise ValueError(message)
+        return self

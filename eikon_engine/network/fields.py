@@ -1,0 +1,53 @@
+"""The named values inside a request body, for saying where two bodies differ."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+from urllib.parse import parse_qsl
+
+from eikon_engine.network.keys import is_json
+
+READ_LIMIT: Final = 64 * 1024
+"""Bodies above this many bytes are not looked into."""
+FIELD_LIMIT: Final = 200
+"""Fields beyond this many are not looked at."""
+
+
+def body_fields(body: bytes | None, media_type: str) -> dict[str, str]:
+    """Name the values of a JSON body by path (`$.items[0].id`), those of a form by field; empty for any other body."""
+    if body is None or len(body) > READ_LIMIT:
+        return {}
+    try:
+        if is_json(media_type):
+            return _json_leaves(json.loads(body))
+        if media_type == "application/x-www-form-urlencoded":
+            return pair_fields(parse_qsl(body.decode(), keep_blank_values=True)[:FIELD_LIMIT])
+    except (ValueError, RecursionError):
+        return {}
+    return {}
+
+
+def pair_fields(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Name the values of a list of pairs, a repeated name with its count (`name[1]`)."""
+    fields: dict[str, str] = {}
+    seen: dict[str, int] = {}
+    for name, value in pairs:
+        count = seen.get(name, 0)
+        seen[name] = count + 1
+        fields[f"{name}[{count}]" if count else name] = value
+    return fields
+
+
+def _json_leaves(document: object) -> dict[str, str]:
+    leaves: dict[str, str] = {}
+    waiting: list[tuple[str, object]] = [("$", document)]
+    while waiting and len(leaves) < FIELD_LIMIT:
+        path, value = waiting.pop()
+        if isinstance(value, dict) and value:
+            waiting.extend((f"{path}.{name}", member) for name, member in sorted(value.items(), reverse=True))
+        elif isinstance(value, list) and value:
+            waiting.extend((f"{path}[{place}]", value[place]) for place in reversed(range(len(value))))
+        else:
+            leaves[path] = json.dumps(value, ensure_ascii=False)
+    return leaves

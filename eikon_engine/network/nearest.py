@@ -1,0 +1,200 @@
+"""The recorded request that looks most like one that was never recorded; shown in explanations, never served."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from eikon_engine.network.fields import body_fields, pair_fields
+from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
+from eikon_engine.trace.blobs import BlobRef
+
+if TYPE_CHECKING:
+    from eikon_engine.network.exchange import Exchange
+
+BodyReader: TypeAlias = Callable[[BlobRef], bytes]
+
+CLOSER_LOOKS: Final = 5
+"""Number of best candidates that are compared in detail."""
+TEXT_LIMIT: Final = 500
+"""Characters of a path that are compared letter by letter."""
+QUERY_LIMIT: Final = 100
+SHOWN_LIMIT: Final = 8
+VALUE_LIMIT: Final = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """Tell how a recorded request and the requested one agree and differ."""
+
+    exchange: Exchange
+    reason: str
+    """Why it was not served, in one clause."""
+    agreements: tuple[str, ...]
+    """Parts that are equal, such as `method POST` or `query page`."""
+    differences: tuple[str, ...]
+    """Parts that are not, such as `query page: recorded '1', requested '2'`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shape:
+    method: str
+    site: str
+    path: str
+    segments: tuple[str, ...]
+    query: dict[str, str]
+    digest: str
+
+
+class Neighbourhood:
+    """Search the recorded requests for the nearest one."""
+
+    def __init__(self, exchanges: tuple[Exchange, ...], read_body: BodyReader | None) -> None:
+        """Take the requests apart; without `read_body`, bodies are compared by digest only."""
+        self._read_body = read_body
+        shapes: dict[str, _Shape] = {}
+        self._entries = [
+            (shapes.setdefault(exchange.key, _shape_of_key(exchange.key)), exchange) for exchange in exchanges
+        ]
+
+    def find(self, wanted: CanonicalRequest, served: Collection[int]) -> Nearest | None:
+        """Return the nearest request, those not in `served` (ordinals) first; None if nothing is at all alike."""
+        shape = _shape_of_key(wanted.key)
+        scores: dict[str, float] = {}
+        ranked = []
+        for place, (recorded, exchange) in enumerate(self._entries):
+            score = scores.get(exchange.key)
+            if score is None:
+                score = scores[exchange.key] = _score(shape, recorded)
+            if score > 0:
+                ranked.append((score, exchange.ordinal not in served, -exchange.ordinal, place))
+        if not ranked:
+            return None
+        best = max(heapq.nlargest(CLOSER_LOOKS, ranked), key=lambda rank: (self._closer(rank, wanted, shape), rank))
+        return self._compare(best[3], wanted, shape)
+
+    def _closer(self, rank: tuple[float, bool, int, int], wanted: CanonicalRequest, shape: _Shape) -> float:
+        recorded, exchange = self._entries[rank[3]]
+        letters = SequenceMatcher(None, recorded.path[:TEXT_LIMIT], shape.path[:TEXT_LIMIT], autojunk=False)
+        ours, theirs = self._recorded_fields(exchange), body_fields(wanted.body, wanted.media_type)
+        return rank[0] + 2 * letters.ratio() + 3 * _overlap(ours, theirs)
+
+    def _recorded_fields(self, exchange: Exchange) -> dict[str, str]:
+        ref = exchange.request.body
+        if ref is None or self._read_body is None:
+            return {}
+        return _fields(exchange, self._read_body(ref))
+
+    def _compare(self, place: int, wanted: CanonicalRequest, shape: _Shape) -> Nearest:
+        recorded, exchange = self._entries[place]
+        agreements: list[str] = []
+        differences: list[str] = []
+        for part in ("method", "site", "path"):
+            ours, theirs = getattr(recorded, part), getattr(shape, part)
+            if ours == theirs:
+                agreements.append(f"{part} {_clip(ours)}")
+            else:
+                differences.append(f"{part}: recorded {_clip(ours)}, requested {_clip(theirs)}")
+        _compare_fields("query", recorded.query, shape.query, agreements, differences)
+        if recorded.digest == shape.digest:
+            agreements.extend(["body"] if shape.digest else [])
+        else:
+            ours, theirs = self._recorded_fields(exchange), body_fields(wanted.body, wanted.media_type)
+            known = len(differences)
+            _compare_fields("body", ours, theirs, agreements, differences)
+            if len(differences) == known:
+                differences.append(f"body: recorded {_digest(recorded)}, requested {_digest(shape)}")
+        parts = ", ".join(difference.partition(":")[0] for difference in differences[:SHOWN_LIMIT])
+        return Nearest(
+            exchange=exchange,
+            reason=f"it was not recorded; the nearest recorded request differs in {parts or 'its spelling'}",
+            agreements=_shorten(agreements),
+            differences=_shorten(differences),
+        )
+
+
+def _fields(exchange: Exchange, body: bytes) -> dict[str, str]:
+    headers = {name.lower(): value for name, value in exchange.request.headers}
+    content_type = headers.get("content-type")
+    canonical = canonical_request(exchange.request.method, exchange.request.url, body, content_type)
+    return body_fields(canonical.body, canonical.media_type)
+
+
+def _shape_of_key(key: str) -> _Shape:
+    rest, _, digest = key.partition(BODY_MARK)
+    method, _, url = rest.partition(" ")
+    location, _, query = url.partition("?")
+    scheme, _, remainder = location.partition("://")
+    authority, slash, path = remainder.partition("/")
+    pairs = [part.partition("=")[::2] for part in query.split("&", QUERY_LIMIT)[:QUERY_LIMIT] if part]
+    return _Shape(
+        method=method,
+        site=f"{scheme}://{authority}" if remainder else scheme,
+        path=slash + path,
+        segments=tuple(path.split("/")),
+        query=pair_fields(list(pairs)),
+        digest=digest,
+    )
+
+
+def _score(wanted: _Shape, recorded: _Shape) -> float:
+    """Weigh what two requests have in common; 0 if neither their site nor their path is the same."""
+    same_path = wanted.path == recorded.path
+    if wanted.site != recorded.site and not (same_path and wanted.path != "/"):
+        return 0.0
+    score = 4.0 * (wanted.site == recorded.site) + 2.0 * (wanted.method == recorded.method)
+    score += 8.0 if same_path else 6.0 * _common_segments(wanted.segments, recorded.segments)
+    return score + 3.0 * _overlap(recorded.query, wanted.query) + 3.0 * (wanted.digest == recorded.digest)
+
+
+def _common_segments(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+    """Return the share of segments that agree from the front or from the back."""
+    shorter = min(len(one), len(other))
+    front = 0
+    while front < shorter and one[front] == other[front]:
+        front += 1
+    back = 0
+    while back < shorter - front and one[-1 - back] == other[-1 - back]:
+        back += 1
+    return (front + back) / max(len(one), len(other))
+
+
+def _overlap(one: dict[str, str], other: dict[str, str]) -> float:
+    """Return 1 for equal fields, two thirds for equal names with other values, 0 for nothing in common."""
+    if one == other:
+        return 1.0
+    names = one.keys() | other.keys()
+    shared = one.keys() & other.keys()
+    equal = sum(one[name] == other[name] for name in shared)
+    return (2 * len(shared) + equal) / (3 * len(names))
+
+
+def _compare_fields(
+    part: str, recorded: dict[str, str], requested: dict[str, str], agreements: list[str], differences: list[str]
+) -> None:
+    for name in recorded | requested:
+        ours, theirs = recorded.get(name), requested.get(name)
+        if ours == theirs:
+            agreements.append(f"{part} {_clip(name)}")
+        else:
+            differences.append(f"{part} {_clip(name)}: recorded {_value(ours)}, requested {_value(theirs)}")
+
+
+def _digest(shape: _Shape) -> str:
+    return f"sha256 {shape.digest[:12]}…" if shape.digest else "none"
+
+
+def _value(value: str | None) -> str:
+    return "nothing" if value is None else repr(_clip(value))
+
+
+def _clip(text: str) -> str:
+    return text if len(text) <= VALUE_LIMIT else text[:VALUE_LIMIT] + "…"
+
+
+def _shorten(lines: list[str]) -> tuple[str, ...]:
+    more = len(lines) - SHOWN_LIMIT
+    return tuple(lines) if more <= 0 else (*lines[:SHOWN_LIMIT], f"and {more} more")

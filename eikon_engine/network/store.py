@@ -1,0 +1,191 @@
+"""The network part of a bundle: `index.jsonl` with one exchange a line, and the bodies in `blobs/`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import AttachmentMissingError, OutputError, TraceFieldError, TraceSyntaxError
+from eikon_engine.network.exchange import Exchange
+from eikon_engine.trace.blobs import BlobRef, BlobStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from types import TracebackType
+
+INDEX_NAME: Final = "index.jsonl"
+BLOBS_NAME: Final = "blobs"
+_SHOWN_BYTES: Final = 40
+
+
+class NetworkWriter:
+    """Write exchanges as they end, so that a process killed at any moment leaves a part that reads back.
+
+    A mutable object for one thread. Lines are flushed to the operating system, not forced to the disk.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Begin a new index in `folder`, which is created if need be.
+
+        Raises:
+            OutputError: the folder cannot be written, or holds a recording already.
+        """
+        self._path = folder / INDEX_NAME
+        self._blobs = BlobStore(folder / BLOBS_NAME)
+        self._places = _Places()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._index = self._path.open("xb")
+        except FileExistsError as error:
+            message = f"{self._path}: a recording lies here already; choose another folder"
+            raise OutputError(message) from error
+        except OSError as error:
+            raise OutputError(_unwritable(self._path, error)) from error
+
+    def write_blob(self, data: bytes) -> BlobRef:
+        """Store a body, before the exchange that names it.
+
+        Raises:
+            OutputError: the folder cannot be written.
+        """
+        return self._blobs.put(data)
+
+    def append(self, exchange: Exchange) -> None:
+        """Write one exchange and flush it.
+
+        Raises:
+            AttachmentMissingError: a body was not written before.
+            TraceFieldError: the place of the exchange is taken.
+            OutputError: the index cannot be written.
+        """
+        _demand_blobs(exchange, self._blobs, str(self._path))
+        self._places.claim(exchange, str(self._path))
+        try:
+            self._index.write(exchange.model_dump_json().encode() + b"\n")
+            self._index.flush()
+        except OSError as error:
+            raise OutputError(_unwritable(self._path, error)) from error
+
+    def close(self) -> None:
+        """End the index; a second call does nothing."""
+        self._index.close()
+
+    def __enter__(self) -> Self:
+        """Return the writer itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the index."""
+        self.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkRecording:
+    """The network part of a bundle as it was read."""
+
+    exchanges: tuple[Exchange, ...]
+    """In the order in which the requests were issued."""
+    torn: str | None
+    """Where the index breaks off in the middle of its last line; None if it is whole."""
+    blobs: BlobStore
+
+    def body(self, ref: BlobRef) -> bytes:
+        """Read a body.
+
+        Raises:
+            AttachmentMissingError: its file is not there.
+            AttachmentCorruptError: its file does not hold what `ref` says.
+        """
+        return self.blobs.get(ref)
+
+
+def read_network(folder: Path) -> NetworkRecording:
+    """Read the network part of a bundle; bodies are only looked for, and read when they are asked for.
+
+    Raises:
+        AttachmentMissingError: the index or a body is not there.
+        TraceSyntaxError: a line other than a torn last one is not JSON.
+        TraceFieldError: a line is no exchange, or two exchanges claim one place.
+    """
+    path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), _Places()
+    *lines, rest = _read_index(path).split(b"\n")
+    exchanges: list[Exchange] = []
+    for number, line in enumerate((*lines, rest) if rest else lines, start=1):
+        try:
+            exchange = _parse_line(line, f"{path}, line {number}")
+        except TraceSyntaxError as error:
+            if number <= len(lines):
+                raise
+            return _recording(exchanges, blobs, torn=f"{error.message}; the {len(lines)} lines before it are used")
+        places.claim(exchange, f"{path}, line {number}")
+        _demand_blobs(exchange, blobs, f"{path}, line {number}")
+        exchanges.append(exchange)
+    return _recording(exchanges, blobs, torn=None)
+
+
+class _Places:
+    """Remember which places are taken: no two exchanges share an ordinal, an occurrence or a completion."""
+
+    def __init__(self) -> None:
+        self._taken: dict[tuple[str, str, int], str] = {}
+
+    def claim(self, exchange: Exchange, where: str) -> None:
+        places = [("ordinal", "", exchange.ordinal), ("occurrence", exchange.key, exchange.occurrence)]
+        if exchange.completion is not None:
+            places.append(("completion", "", exchange.completion))
+        for place in places:
+            if place in self._taken:
+                field, key, value = place
+                of_key = f" of {key}" if key else ""
+                message = f"{where}: {field}: {value}{of_key} is taken by exchange {self._taken[place]}; keep one"
+                raise TraceFieldError(message)
+        name = f"{exchange.ordinal} ({exchange.request.method} {exchange.request.url})"
+        self._taken.update(dict.fromkeys(places, name))
+
+
+def _recording(exchanges: list[Exchange], blobs: BlobStore, *, torn: str | None) -> NetworkRecording:
+    ordered = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
+    return NetworkRecording(exchanges=ordered, torn=torn, blobs=blobs)
+
+
+def _read_index(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        message = f"{path}: the index of the recorded network cannot be read ({error.strerror}); restore the bundle"
+        raise AttachmentMissingError(message) from error
+
+
+def _parse_line(line: bytes, where: str) -> Exchange:
+    try:
+        return Exchange.model_validate_json(line)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        if fault["type"] == "json_invalid":
+            message = f"{where}: a JSON object was expected, found {_clip(line)} ({fault['msg']})"
+            raise TraceSyntaxError(message) from error
+        field = ".".join(map(str, fault["loc"])) or "exchange"
+        message = f"{where}: {field}: {fault['msg'].removeprefix('Value error, ')}"
+        raise TraceFieldError(message) from error
+
+
+def _demand_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
+    for ref in exchange.blobs:
+        if not blobs.has(ref):
+            message = (
+                f"{where}: {blobs.path(ref)} is missing, a body of exchange {exchange.ordinal} "
+                f"({exchange.request.method} {exchange.request.url}); restore the bundle or record it again"
+            )
+            raise AttachmentMissingError(message)
+
+
+def _clip(line: bytes) -> str:
+    return repr(line[:_SHOWN_BYTES].decode(errors="replace") + ("…" if len(line) > _SHOWN_BYTES else ""))
+
+
+def _unwritable(path: Path, error: OSError) -> str:
+    return f"{path}: the network recording cannot be written ({error.strerror}); choose a writable folder"
