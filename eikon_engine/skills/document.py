@@ -1,0 +1,256 @@
+"""A stored page as a tree that skills can ask."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from eikon_engine.errors import SkillError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selectolax.lexbor import LexborNode
+
+    from eikon_engine.skills.protocol import SkillInput
+
+SHADOW_ATTRIBUTE: Final = "shadowrootmode"
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_ABSOLUTE: Final = re.compile(r"https?://[^\s/?#\[\]]", re.IGNORECASE)
+_ORIGIN: Final = re.compile(r"https?://[^\s/?#\[\]]+(?=[/?#]|$)")
+_FROM_ROOT: Final = re.compile(r"(?:/[\w%~+,=-][\w%~+,=.-]*)+/?(?:\?[\w%~+,=&.-]+)?")
+"""Addresses that need no resolving but the origin; the others go the long way."""
+_INVISIBLE: Final = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
+_SILENT: Final = frozenset({"script", "style", "noscript", "template", "head"})
+_INLINE: Final = frozenset(
+    [
+        "a",
+        "abbr",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "output",
+        "q",
+        "s",
+        "samp",
+        "slot",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+        "template",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """Hold one parsed page: its tree with shadow roots opened, and the address its links start from."""
+
+    tree: LexborHTMLParser
+    base_url: str
+    origin: str
+    """Scheme and host of the base address; empty when it has none."""
+
+    def select(self, css: str, purpose: str) -> tuple[LexborNode, ...]:
+        """Return the elements a CSS selector matches, in document order.
+
+        Raises:
+            SkillError: the selector is no CSS that works without a browser; `purpose` says whose it is.
+        """
+        try:
+            return tuple(self.tree.css(css))
+        except SelectolaxError as error:
+            raise SkillError(_bad_selector(css, purpose)) from error
+
+    def absolute(self, address: str | None) -> str | None:
+        """Resolve an address of the page; None when there is none or it is malformed."""
+        if address is None:
+            return None
+        wanted = address.strip()
+        if _ABSOLUTE.match(wanted):
+            return wanted
+        if self.origin and _FROM_ROOT.fullmatch(wanted):
+            return f"{self.origin}{wanted}"
+        try:
+            return urljoin(self.base_url, wanted)
+        except ValueError:
+            return None
+
+
+def parse_document(page: SkillInput) -> Document:
+    """Parse a page; declarative shadow roots become ordinary content of their `<template>`, others stay shut."""
+    tree = LexborHTMLParser(page.html.encode("utf-8", "replace"))
+    _open_shadow_roots(tree)
+    base_url = _base_url(tree, page.url)
+    origin = _ORIGIN.match(base_url)
+    return Document(tree=tree, base_url=base_url, origin="" if origin is None else origin.group())
+
+
+def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode, ...]:
+    """Return what a CSS selector matches below an element, in document order, without the element itself.
+
+    Raises:
+        SkillError: the selector is no CSS that works without a browser.
+    """
+    try:
+        return tuple(found for found in node.css(css) if found != node)
+    except SelectolaxError as error:
+        raise SkillError(_bad_selector(css, purpose)) from error
+
+
+def clean(text: str) -> str:
+    """Return a text with invisible characters removed and every run of white space as one space."""
+    if not text.isascii():
+        text = _INVISIBLE.sub("", text)
+    return " ".join(text.split())
+
+
+def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
+    """Return the text below an element, cleaned.
+
+    Blocks and line breaks part words, inline elements do not. Scripts, styles and shut templates are silent, and
+    so is everything in an element whose tag is in `without`.
+    """
+    only = node.first_child
+    if only is None:
+        return ""
+    if only.is_text_node and only.next is None:
+        return clean(only.text_content or "")
+    parts: list[str] = []
+    _collect(node, (_SILENT | without) if without else _SILENT, parts)
+    return clean("".join(parts))
+
+
+def is_shadow_root(node: LexborNode) -> bool:
+    """Tell whether an element is the opened `<template>` of a declarative shadow root."""
+    return node.tag == "template" and SHADOW_ATTRIBUTE in node.attributes
+
+
+def parent_element(node: LexborNode) -> LexborNode | None:
+    """Return the element above, or None at the top."""
+    parent = node.parent
+    return parent if parent is not None and parent.is_element_node else None
+
+
+def selector_of(document: Document, node: LexborNode, *, crossing: str = " > ") -> str:
+    """Return a CSS path that matches this element: from the nearest unique id, else from the top of the document.
+
+    `crossing` joins a shadow host to what stands in its root. The child step is what Playwright's CSS engine reads;
+    `Document.select` needs the descendant step (`" "`), which Playwright follows too but which may match more.
+    """
+    path = ""
+    current: LexborNode | None = node
+    while current is not None:
+        if is_shadow_root(current):
+            path = f"{crossing}{path.removeprefix(' > ')}"
+        else:
+            anchor = _unique_id(document, current)
+            if anchor is not None:
+                return f"{anchor}{path}"
+            step = _step(current)
+            path = f"{step}{path}" if current.tag == "html" else f" > {step}{path}"
+        current = parent_element(current)
+    return path.removeprefix(" > ").strip()
+
+
+def _bad_selector(css: str, purpose: str) -> str:
+    return f"{purpose}: wanted a CSS selector, found {css!r}; use standard CSS, a skill has no browser to ask"
+
+
+def _open_shadow_roots(tree: LexborHTMLParser) -> None:
+    pending = list(tree.template_fragments())
+    while pending:
+        fragment = pending.pop()
+        template, child = fragment.parent, fragment.first_child
+        if template is None or child is None or not is_shadow_root(template):
+            continue
+        while child is not None:
+            template.insert_child(child, move=True)
+            child = fragment.first_child
+        pending.extend(template.template_fragments())
+
+
+def _base_url(tree: LexborHTMLParser, url: str) -> str:
+    base = tree.css_first("base[href]")
+    href = base.attributes.get("href") if base is not None else None
+    if not href:
+        return url
+    try:
+        return urljoin(url, href.strip())
+    except ValueError:
+        return url
+
+
+def _collect(node: LexborNode, silent: frozenset[str], parts: list[str]) -> None:
+    """Append the text below an element, a space around each block; no recursion, pages can be deep."""
+    stack: list[tuple[Iterator[LexborNode], str]] = [(node.iter(include_text=True), "")]
+    while stack:
+        children, closing = stack[-1]
+        for child in children:
+            tag = child.tag or ""
+            if tag == "-text":
+                parts.append(child.text_content or "")
+            elif tag != "-comment" and (tag not in silent or is_shadow_root(child)):
+                space = "" if tag in _INLINE else " "
+                parts.append(space)
+                only = child.first_child
+                if only is None:
+                    continue
+                if only.next is None and only.is_text_node:
+                    parts.append(f"{only.text_content or ''}{space}")
+                else:
+                    stack.append((child.iter(include_text=True), space))
+                    break
+        else:
+            parts.append(closing)
+            stack.pop()
+
+
+def _unique_id(document: Document, node: LexborNode) -> str | None:
+    name = node.attributes.get("id") or ""
+    if not _PLAIN_NAME.fullmatch(name):
+        return None
+    return f"#{name}" if len(document.tree.css(f"#{name}")) == 1 else None
+
+
+def _step(node: LexborNode) -> str:
+    tag = node.tag or ""
+    if tag in {"html", "body"}:
+        return tag
+    alike = [sibling.mem_id for sibling in _siblings(node) if sibling.tag == tag]
+    if not _PLAIN_NAME.fullmatch(tag):
+        everyone = [sibling.mem_id for sibling in _siblings(node)]
+        return f"*:nth-child({everyone.index(node.mem_id) + 1})"
+    if len(alike) == 1:
+        return tag
+    return f"{tag}:nth-of-type({alike.index(node.mem_id) + 1})"
+
+
+def _siblings(node: LexborNode) -> list[LexborNode]:
+    parent = node.parent
+    return [node] if parent is None else list(parent.iter())

@@ -1,0 +1,133 @@
+"""The skill `extract_listing`: the cards of a listing page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+
+from pydantic import Field
+
+from eikon_engine.errors import SkillError
+from eikon_engine.skills.document import Document, parent_element, parse_document, select_within, text_of
+from eikon_engine.skills.listing_group import find_listing
+from eikon_engine.skills.parameters import Parameters, read_parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from selectolax.lexbor import LexborNode
+
+    from eikon_engine.skills.protocol import SkillInput
+    from eikon_engine.trace.json_value import JsonValue
+
+_NAME: Final = "extract_listing"
+_HEADINGS: Final = "h1,h2,h3,h4,h5,h6,[role=heading]"
+_CROSSED_OUT: Final = frozenset({"del", "s", "strike"})
+_SIGNS: Final = r"(?:[$€£¥₹₽₩₺₪₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|CAD|AUD)\b|\b(?:zł|kr|Kč)(?!\w))"
+_AMOUNT: Final = r"\d{1,3}(?:[ .,'\u2019]\d{3})*(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)"
+_PRICE: Final = re.compile(rf"{_SIGNS} ?-?(?:{_AMOUNT})|(?<![\d.,])(?:{_AMOUNT}) ?{_SIGNS}")
+_NO_ADDRESS: Final = ("#", "javascript:")
+
+
+class ListingParameters(Parameters):
+    """Say which cards, how many, and what else to take from each."""
+
+    selector: str | None = None
+    """CSS that matches every card; without it the listing is looked for."""
+    limit: Annotated[int, Field(ge=0)] | None = None
+    """Greatest number of cards to return."""
+    fields: dict[str, str] | None = None
+    """Name of a further field to CSS within the card; its first match counts."""
+
+
+class ExtractListing:
+    """Return title, address, price, image and text of every card of a listing."""
+
+    name: ClassVar[str] = _NAME
+    version: ClassVar[int] = 1
+    description: ClassVar[str] = "Extract the cards of a listing page: title, address, price, image, text."
+
+    def run(self, page: SkillInput) -> JsonValue:
+        """Return `selector`, `count` and `items`.
+
+        Raises:
+            SkillError: a parameter is wrong, the selector matches nothing, or nothing on the page repeats.
+        """
+        parameters = read_parameters(ListingParameters, page, _NAME)
+        document = parse_document(page)
+        selector = parameters.selector or find_listing(document)
+        if selector is None:
+            message = f"{_NAME}: wanted at least two alike cards, found none; name them by the parameter 'selector'"
+            raise SkillError(message)
+        cards = document.select(selector, f"{_NAME}: parameter 'selector'")
+        if not cards:
+            message = f"{_NAME}: wanted cards for selector {selector!r}, found none; correct the selector"
+            raise SkillError(message)
+        items: list[JsonValue] = [_item(document, card, parameters.fields) for card in cards[: parameters.limit]]
+        return {"selector": selector, "count": len(items), "items": items}
+
+
+def _item(document: Document, card: LexborNode, fields: Mapping[str, str] | None) -> dict[str, JsonValue]:
+    heading = card.css_first(_HEADINGS)
+    link = _link(card, heading)
+    text = text_of(card)
+    item: dict[str, JsonValue] = {
+        "title": _title(card, heading, link),
+        "url": document.absolute(link.attributes.get("href")) if link is not None else None,
+        "price": _price(card, text),
+        "image": _image(document, card),
+        "text": text,
+    }
+    if fields is not None:
+        item["fields"] = {name: _field(card, name, css) for name, css in fields.items()}
+    return item
+
+
+def _title(card: LexborNode, heading: LexborNode | None, link: LexborNode | None) -> str | None:
+    for source in (heading, link):
+        text = text_of(source) if source is not None else ""
+        if text:
+            return text
+    pictured = card.css_first("img[alt]")
+    return (pictured.attributes.get("alt") or None) if pictured is not None else None
+
+
+def _link(card: LexborNode, heading: LexborNode | None) -> LexborNode | None:
+    """Choose the link in the heading, else the one around it, else the card's own, else its first."""
+    if heading is not None:
+        inside = next((node for node in heading.css("a[href]") if _leads_somewhere(node)), None)
+        if inside is not None:
+            return inside
+        around = parent_element(heading)
+        while around is not None and around != card:
+            if around.tag == "a" and _leads_somewhere(around):
+                return around
+            around = parent_element(around)
+    if card.tag == "a" and _leads_somewhere(card):
+        return card
+    return next((node for node in card.css("a[href]") if _leads_somewhere(node)), None)
+
+
+def _leads_somewhere(link: LexborNode) -> bool:
+    href = (link.attributes.get("href") or "").strip()
+    return bool(href) and not href.lower().startswith(_NO_ADDRESS)
+
+
+def _price(card: LexborNode, text: str) -> str | None:
+    valid = text_of(card, without=_CROSSED_OUT) if card.css_first("del,s,strike") is not None else text
+    found = _PRICE.search(valid)
+    return found.group() if found is not None else None
+
+
+def _image(document: Document, card: LexborNode) -> str | None:
+    for image in card.css("img"):
+        attributes = image.attributes
+        for source in (attributes.get("src"), attributes.get("data-src")):
+            if source and not source.lstrip().lower().startswith("data:"):
+                return document.absolute(source)
+    return None
+
+
+def _field(card: LexborNode, name: str, css: str) -> str | None:
+    found = select_within(card, css, f"{_NAME}: parameter 'fields.{name}'")
+    return text_of(found[0]) if found else None

@@ -1,0 +1,129 @@
+"""The skill `extract_table`: one table of a page as records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
+
+from eikon_engine.errors import SkillError
+from eikon_engine.skills.document import Document, parent_element, parse_document, text_of
+from eikon_engine.skills.parameters import Parameters, read_parameters
+from eikon_engine.skills.table_grid import GridRow, read_grid
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from selectolax.lexbor import LexborNode
+
+    from eikon_engine.skills.protocol import SkillInput
+    from eikon_engine.trace.json_value import JsonValue
+
+_NAME: Final = "extract_table"
+_NO_DATA: Final = frozenset({"presentation", "none"})
+_LISTED: Final = 10
+
+Header = Literal["auto", "first-row", "none"]
+
+
+class TableParameters(Parameters):
+    """Say which table, and where its column names stand."""
+
+    selector: str | None = None
+    """CSS that matches exactly one table; without it the page must have exactly one."""
+    header: Header = "auto"
+    """`auto`: the rows of `<thead>`, else the leading rows of nothing but `<th>`, else none."""
+
+
+class ExtractTable:
+    """Return the rows of one table as records keyed by column name."""
+
+    name: ClassVar[str] = _NAME
+    version: ClassVar[int] = 1
+    description: ClassVar[str] = "Extract the rows of a table, keyed by its column names."
+
+    def run(self, page: SkillInput) -> JsonValue:
+        """Return `columns`, `rows` and `row_count`.
+
+        Raises:
+            SkillError: a parameter is wrong, or the table is not exactly one.
+        """
+        parameters = read_parameters(TableParameters, page, _NAME)
+        document = parse_document(page)
+        rows = read_grid(_wanted_table(document, parameters.selector))
+        head = _head_length(rows, parameters.header)
+        width = max((len(row.texts) for row in rows), default=0)
+        columns = _unique_names(_joined(rows[:head], column) for column in range(width))
+        padding = (None,) * width
+        records: list[JsonValue] = [
+            dict(zip(columns, row.texts + padding[len(row.texts) :], strict=True)) for row in rows[head:]
+        ]
+        return {"columns": list(columns), "rows": records, "row_count": len(records)}
+
+
+def _wanted_table(document: Document, selector: str | None) -> LexborNode:
+    if selector is None:
+        tables = [node for node in document.tree.css("table") if node.attributes.get("role") not in _NO_DATA]
+        if len(tables) == 1:
+            return tables[0]
+        raise SkillError(_not_one_table(tables))
+    found = document.select(selector, f"{_NAME}: parameter 'selector'")
+    if len(found) != 1:
+        message = f"{_NAME}: wanted one element for selector {selector!r}, found {len(found)}; make it match one table"
+        raise SkillError(message)
+    if found[0].tag != "table":
+        message = f"{_NAME}: wanted a table for selector {selector!r}, found <{found[0].tag}>; select the table itself"
+        raise SkillError(message)
+    return found[0]
+
+
+def _not_one_table(tables: Sequence[LexborNode]) -> str:
+    if not tables:
+        return f"{_NAME}: wanted a table, found none on the page"
+    listed = "; ".join(_described(number, table) for number, table in enumerate(tables[:_LISTED], start=1))
+    more = f"; and {len(tables) - _LISTED} more" if len(tables) > _LISTED else ""
+    return f"{_NAME}: wanted one table, found {len(tables)} ({listed}{more}); name one by the parameter 'selector'"
+
+
+def _described(number: int, table: LexborNode) -> str:
+    caption = next((text_of(child) for child in table.iter() if child.tag == "caption"), "")
+    identity = table.attributes.get("id")
+    rows = sum(1 for row in table.css("tr") if _table_of(row) == table)
+    size = "1 row" if rows == 1 else f"{rows} rows"
+    parts = (f"table {number}", f'"{caption}"' if caption else "", f"id={identity}" if identity else "", size)
+    return ", ".join(part for part in parts if part)
+
+
+def _table_of(node: LexborNode) -> LexborNode | None:
+    current = parent_element(node)
+    while current is not None and current.tag != "table":
+        current = parent_element(current)
+    return current
+
+
+def _head_length(rows: Sequence[GridRow], header: Header) -> int:
+    if header == "none":
+        return 0
+    if header == "first-row":
+        return min(1, len(rows))
+    in_head = sum(row.in_head for row in rows)
+    if in_head:
+        return in_head
+    return next((index for index, row in enumerate(rows) if not row.only_headers), len(rows))
+
+
+def _joined(head: Sequence[GridRow], column: int) -> str:
+    """Join the names above a column, outermost first, each once."""
+    texts = (row.texts[column] for row in head if column < len(row.texts))
+    return " / ".join(dict.fromkeys(text for text in texts if text))
+
+
+def _unique_names(names: Iterable[str]) -> tuple[str, ...]:
+    """Give the second `price` the name `price (2)` and the third, empty one the name `column 3`."""
+    given: dict[str, None] = {}
+    for position, name in enumerate(names, start=1):
+        wanted = name or f"column {position}"
+        unique, number = wanted, 1
+        while unique in given:
+            number += 1
+            unique = f"{wanted} ({number})"
+        given[unique] = None
+    return tuple(given)

@@ -1,0 +1,135 @@
+"""Finding the listing of a page: the group of alike siblings that looks most like its cards."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.skills.document import Document, is_shadow_root, parent_element, selector_of, text_of
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+CARD_MARKS: Final = "a[href],h1,h2,h3,h4,h5,h6,[role=heading]"
+_SURROUNDINGS: Final = "nav,header,footer,aside,[role=navigation],[role=banner],[role=contentinfo],[role=menu]"
+_NEVER_CARDS: Final = frozenset(
+    [
+        "html",
+        "head",
+        "body",
+        "a",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "p",
+        "td",
+        "th",
+        "tbody",
+        "thead",
+        "tfoot",
+        "option",
+        "br",
+        "input",
+        "button",
+        "label",
+        "img",
+        "picture",
+    ]
+)
+_STATES: Final = frozenset({"odd", "even", "first", "last", "active", "selected", "current"})
+_PLAIN_CLASS: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_PLAIN_TAG: Final = re.compile(r"[a-z][a-z0-9-]*")
+_FEWEST: Final = 2
+
+_Signature = tuple[int, str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    tag: str
+    classes: tuple[str, ...]
+    members: tuple[LexborNode, ...]
+    order: int
+
+
+def find_listing(document: Document) -> str | None:
+    """Return a selector of the cards of a page's listing; None if nothing on it repeats.
+
+    Candidates are siblings of one tag and one set of classes (state and `--modifier` classes aside) that each
+    hold a link or a heading, outside navigation, header, footer and aside. First come groups in which at least
+    half of the members say more than their links do; then the larger group; then the one with more text; then the
+    one that comes first.
+    """
+    groups = _groups(document)
+    candidates = [group for group in groups if _is_rich(group)] or groups
+    if not candidates:
+        return None
+    largest = max(len(group.members) for group in candidates)
+    tied = [group for group in candidates if len(group.members) == largest]
+    best = tied[0] if len(tied) == 1 else max(tied, key=lambda group: (_text_length(group), -group.order))
+    return _selector(document, best)
+
+
+def _groups(document: Document) -> list[_Group]:
+    outside = {node.mem_id for node in document.tree.css(_SURROUNDINGS)}
+    members: dict[_Signature, dict[int, LexborNode]] = {}
+    seen: set[int] = set()
+    for mark in document.tree.css(CARD_MARKS):
+        chain: list[LexborNode] = []
+        current: LexborNode | None = mark
+        while current is not None and (identity := current.mem_id) not in seen and identity not in outside:
+            chain.append(current)
+            seen.add(identity)
+            current = parent_element(current)
+        if current is not None and current.mem_id in outside:
+            outside.update(node.mem_id for node in chain)
+            continue
+        for node in chain:
+            _enter(members, node)
+    alike = [(signature, tuple(found.values())) for signature, found in members.items() if _repeats(signature, found)]
+    return [_Group(tag, classes, found, order) for order, ((_, tag, classes), found) in enumerate(alike)]
+
+
+def _repeats(signature: _Signature, found: dict[int, LexborNode]) -> bool:
+    return len(found) >= _FEWEST and bool(_PLAIN_TAG.fullmatch(signature[1]))
+
+
+def _enter(members: dict[_Signature, dict[int, LexborNode]], node: LexborNode) -> None:
+    tag = node.tag or ""
+    parent = node.parent
+    if tag in _NEVER_CARDS or parent is None or is_shadow_root(node):
+        return
+    signature = (parent.mem_id, tag, _kinds(node))
+    members.setdefault(signature, {})[node.mem_id] = node
+
+
+def _kinds(node: LexborNode) -> tuple[str, ...]:
+    tokens = (node.attributes.get("class") or "").split()
+    return tuple(sorted({token for token in tokens if token not in _STATES and "--" not in token}))
+
+
+def _is_rich(group: _Group) -> bool:
+    rich = sum(_says_more_than_links(member) for member in group.members)
+    return 2 * rich >= len(group.members)
+
+
+def _says_more_than_links(node: LexborNode) -> bool:
+    return bool(node.css_first("img,h1,h2,h3,h4,h5,h6,[role=heading]") or text_of(node, without=frozenset({"a"})))
+
+
+def _text_length(group: _Group) -> int:
+    return sum(len(text_of(member)) for member in group.members)
+
+
+def _selector(document: Document, group: _Group) -> str:
+    parent = parent_element(group.members[0])
+    classes = "".join(f".{name}" for name in group.classes if _PLAIN_CLASS.fullmatch(name))
+    step = f"{group.tag}{classes}"
+    if parent is None:
+        return step
+    joint = " " if is_shadow_root(parent) else " > "
+    return f"{selector_of(document, parent, crossing=' ').removesuffix(' ')}{joint}{step}"

@@ -1,0 +1,158 @@
+"""Telling login forms from sign-up, password-change, search and newsletter forms."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Final, Literal
+
+from eikon_engine.skills.document import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from selectolax.lexbor import LexborNode
+
+LOGIN_WORDS: Final = re.compile(
+    r"log[ _-]?[io]n(?!g)|sign[ _-]?in(?!g)|anmeld|einlogg|connexion|se connecter|iniciar sesi|acceder|accedi|entrar"
+    r"|inloggen|logga in|zaloguj|\u767b\u5f55|\u30ed\u30b0\u30a4\u30f3|\u0432\u043e\u0439\u0442\u0438",
+    re.IGNORECASE,
+)
+"""Words of a submit button, an address or a name that say "log in", in a dozen languages."""
+SIGN_UP_WORDS: Final = re.compile(
+    r"sign[ _-]?up|regist(?:er|r)|create (?:an |your |my )?account|join(?: now| us)?\b|subscribe|registrier"
+    r"|inscri|reg\u00edstr|crear (?:una )?cuenta|iscriv|change[ _-]?password|reset[ _-]?password",
+    re.IGNORECASE,
+)
+_USER_WORDS: Final = re.compile(r"user|e-?mail|login|account|benutzer|identifi|usuario|phone|member", re.IGNORECASE)
+_USER_AUTOCOMPLETE: Final = frozenset({"username", "email", "webauthn"})
+_TEXT_TYPES: Final = frozenset({"", "text", "email", "tel"})
+_SUBMIT_TYPES: Final = frozenset({"", "submit", "image"})
+_NO_SUBMIT_WORDS: Final = re.compile(r"show|hide|forgot|reveal|cancel|google|facebook|github|apple", re.IGNORECASE)
+
+Confidence = Literal["high", "low"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormScope:
+    """Hold the controls that belong together: those of one form, or of the part of a page without one."""
+
+    form: LexborNode | None
+    controls: tuple[LexborNode, ...]
+    """Inputs and buttons, in document order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginForm:
+    """Hold one login form and what gave it away."""
+
+    scope: FormScope
+    username: LexborNode | None
+    password: LexborNode | None
+    submit: LexborNode | None
+    confidence: Confidence
+    signals: tuple[str, ...]
+
+
+def judge(scope: FormScope) -> LoginForm | None:
+    """Return the login form these controls make, or None if they serve something else.
+
+    The rules stand in `docs/skills.md`, in this order.
+    """
+    passwords = [control for control in scope.controls if kind_of(control) == "password"]
+    autocompletes = [_autocomplete(control) for control in scope.controls]
+    if len(passwords) > 1 or any("new-password" in tokens for tokens in autocompletes):
+        return None
+    submit = _submit(scope)
+    wording = _wording(scope, submit)
+    says_login = bool(LOGIN_WORDS.search(wording))
+    if SIGN_UP_WORDS.search(wording) and not says_login:
+        return None
+    password = passwords[0] if passwords else None
+    username = _username(scope.controls, password)
+    if password is None:
+        return _first_step(scope, username, submit, says_login=says_login)
+    known = any("current-password" in tokens for tokens in autocompletes)
+    signals = _present(
+        ("one password field", True),
+        ("username field", username is not None),
+        ("autocomplete=current-password", known),
+        ("login wording", says_login),
+    )
+    confidence: Confidence = "high" if username is not None and (known or says_login) else "low"
+    return LoginForm(
+        scope=scope, username=username, password=password, submit=submit, confidence=confidence, signals=signals
+    )
+
+
+def kind_of(control: LexborNode) -> str:
+    """Return the type of a control in lower case; `submit` for a button that names none, `` for an input."""
+    kind = (control.attributes.get("type") or "").strip().lower()
+    return kind or ("submit" if control.tag == "button" else "")
+
+
+def is_button(control: LexborNode) -> bool:
+    """Tell whether a control is pressed and not filled."""
+    return control.tag != "input" or kind_of(control) in {"submit", "image", "button", "reset"}
+
+
+def _first_step(
+    scope: FormScope, username: LexborNode | None, submit: LexborNode | None, *, says_login: bool
+) -> LoginForm | None:
+    """Judge a form that asks for the name alone: only wording and autocomplete together make it a login form."""
+    if username is None or "username" not in _autocomplete(username) or not says_login:
+        return None
+    signals = ("no password field", "autocomplete=username", "login wording")
+    return LoginForm(scope=scope, username=username, password=None, submit=submit, confidence="low", signals=signals)
+
+
+def _present(*signals: tuple[str, bool]) -> tuple[str, ...]:
+    return tuple(name for name, holds in signals if holds)
+
+
+def _autocomplete(control: LexborNode) -> Sequence[str]:
+    return (control.attributes.get("autocomplete") or "").lower().split()
+
+
+def _username(controls: Iterable[LexborNode], password: LexborNode | None) -> LexborNode | None:
+    """Choose by autocomplete, then by type, then by name, then the last text field before the password."""
+    fields: list[LexborNode] = []
+    for control in controls:
+        if control == password:
+            break
+        if control.tag == "input" and kind_of(control) in _TEXT_TYPES:
+            fields.append(control)
+    completed = (field for field in fields if not _USER_AUTOCOMPLETE.isdisjoint(_autocomplete(field)))
+    addressed = (field for field in fields if kind_of(field) == "email")
+    named = (field for field in fields if _USER_WORDS.search(_naming(field)))
+    return next(chain(completed, addressed, named, reversed(fields)), None)
+
+
+def _naming(control: LexborNode) -> str:
+    attributes = control.attributes
+    return " ".join(attributes.get(name) or "" for name in ("name", "id", "placeholder", "aria-label"))
+
+
+def _submit(scope: FormScope) -> LexborNode | None:
+    """Choose the first button that says "log in", else the first that submits; outside a form any button will do."""
+    buttons = [control for control in scope.controls if is_button(control) and kind_of(control) != "reset"]
+    submitting = [button for button in buttons if scope.form is None or kind_of(button) in _SUBMIT_TYPES]
+    fitting = [button for button in submitting if not _NO_SUBMIT_WORDS.search(_label(button))]
+    saying = [button for button in fitting if LOGIN_WORDS.search(_label(button))]
+    return next(iter((*saying, *fitting)), None)
+
+
+def _label(button: LexborNode) -> str:
+    attributes = button.attributes
+    shown = text_of(button) or attributes.get("value") or attributes.get("alt") or ""
+    return f"{shown} {attributes.get('aria-label') or ''}".strip()
+
+
+def _wording(scope: FormScope, submit: LexborNode | None) -> str:
+    words = [_label(submit)] if submit is not None else []
+    if scope.form is not None:
+        attributes = scope.form.attributes
+        words.extend(attributes.get(name) or "" for name in ("action", "id", "name", "class", "aria-label"))
+        words.extend(text_of(heading) for heading in scope.form.css("h1,h2,h3,h4,legend"))
+    return " | ".join(words)

@@ -1,0 +1,113 @@
+"""The cells of an HTML table laid out on a grid, as HTML's table model forms it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import SkillError
+from eikon_engine.skills.document import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from selectolax.lexbor import LexborNode
+
+_MOST_COLUMNS_SPANNED: Final = 1000
+"""HTML's own bound of `colspan`."""
+_MOST_DIGITS: Final = 9
+_MOST_CELLS: Final = 1_000_000
+_CELLS: Final = frozenset({"td", "th"})
+_NESTED: Final = frozenset({"table"})
+
+
+@dataclass(frozen=True, slots=True)
+class GridRow:
+    """Hold one row: the text in each slot, None where no cell reaches."""
+
+    texts: tuple[str | None, ...]
+    only_headers: bool
+    """All cells that start in this row are `<th>`, and there is at least one."""
+    in_head: bool
+    """The row stands in a `<thead>`."""
+
+
+def read_grid(table: LexborNode) -> tuple[GridRow, ...]:
+    """Lay out the rows of a table: its heads first, its feet last, spans repeated in every slot they cover.
+
+    Rows without any cell are left out. Tables inside cells are neither rows nor text of this one.
+
+    Raises:
+        SkillError: spans blow the table up beyond a million slots.
+    """
+    groups: dict[str, list[list[LexborNode]]] = {"thead": [], "tbody": [], "tfoot": []}
+    for child in table.iter():
+        if child.tag in groups:
+            groups[child.tag].append([row for row in child.iter() if row.tag == "tr"])
+        elif child.tag == "tr":
+            groups["tbody"].append([child])
+    spanning = {cell.mem_id for cell in table.css("[colspan],[rowspan]")}
+    rows: list[GridRow] = []
+    for group in groups["thead"]:
+        rows.extend(_group_rows(group, spanning, in_head=True))
+    for group in (*groups["tbody"], *groups["tfoot"]):
+        rows.extend(_group_rows(group, spanning, in_head=False))
+    return tuple(row for row in rows if row.texts)
+
+
+def _group_rows(group: Sequence[LexborNode], spanning: set[int], *, in_head: bool) -> list[GridRow]:
+    cells = [[cell for cell in row.iter() if cell.tag in _CELLS] for row in group]
+    if spanning and any(cell.mem_id in spanning for row in cells for cell in row):
+        texts = _laid_out(cells, spanning)
+    else:
+        texts = [[text_of(cell, without=_NESTED) for cell in row] for row in cells]
+    return [
+        GridRow(texts=tuple(slots), only_headers=bool(row) and all(cell.tag == "th" for cell in row), in_head=in_head)
+        for row, slots in zip(cells, texts, strict=True)
+    ]
+
+
+def _laid_out(rows: Sequence[Sequence[LexborNode]], spanning: set[int]) -> list[list[str | None]]:
+    """Fill the slots of one row group; a span ends with its group."""
+    slots: list[list[str | None]] = [[] for _ in rows]
+    taken: list[set[int]] = [set() for _ in rows]
+    filled = 0
+    for index, row in enumerate(rows):
+        column = 0
+        for cell in row:
+            while column in taken[index]:
+                column += 1
+            width, height = _span(cell, len(rows) - index) if cell.mem_id in spanning else (1, 1)
+            filled += width * height
+            _refuse_huge(filled)
+            text = text_of(cell, without=_NESTED)
+            for below in range(index, index + height):
+                _put(slots[below], range(column, column + width), text)
+                taken[below].update(range(column, column + width))
+            column += width
+    return slots
+
+
+def _put(slots: list[str | None], columns: range, text: str) -> None:
+    if columns.stop > len(slots):
+        slots.extend([None] * (columns.stop - len(slots)))
+    for column in columns:
+        slots[column] = text
+
+
+def _span(cell: LexborNode, rows_left: int) -> tuple[int, int]:
+    attributes = cell.attributes
+    width = min(_whole_number(attributes.get("colspan"), 1) or 1, _MOST_COLUMNS_SPANNED)
+    height = _whole_number(attributes.get("rowspan"), 1) or rows_left
+    return width, min(height, rows_left)
+
+
+def _whole_number(text: str | None, otherwise: int) -> int:
+    digits = (text or "").strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS else otherwise
+
+
+def _refuse_huge(cells: int) -> None:
+    if cells > _MOST_CELLS:
+        message = f"extract_table: wanted at most {_MOST_CELLS} slots, found more; the spans of this table are no data"
+        raise SkillError(message)

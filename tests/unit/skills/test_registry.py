@@ -1,0 +1,64 @@
+"""The registry of skills."""
+
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.errors import UnknownSkillError, UsageError
+from eikon_engine.skills import SkillInput, SkillRegistry, default_skills
+from eikon_engine.trace.json_value import JsonValue
+
+
+class TitleLength:
+    """Stand for a skill of somebody else."""
+
+    name = "title_length"
+    version = 1
+    description = "Count the characters of a page."
+
+    def run(self, page: SkillInput) -> JsonValue:
+        """Return the number of characters."""
+        return len(page.html)
+
+
+def test_default_skills_are_the_three_built_in_ones() -> None:
+    """The built-in table holds each built-in skill under its own name."""
+    registry = default_skills()
+
+    assert registry.names == ("detect_login_form", "extract_listing", "extract_table")
+    assert [registry.named(name).name for name in registry.names] == list(registry.names)
+    assert [skill.name for skill in registry] == list(registry.names)
+    assert len(registry) == 3
+
+
+def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
+    """A name nobody knows is an error that says what there is."""
+    with pytest.raises(UnknownSkillError) as raised:
+        default_skills().named("extract_tabel")
+
+    assert raised.value.message == (
+        "unknown skill 'extract_tabel'; known skills: detect_login_form, extract_listing, extract_table; "
+        "did you mean extract_table?"
+    )
+
+
+def test_unknown_skill_without_a_likeness_gives_no_hint() -> None:
+    """Nothing is suggested when nothing is near."""
+    with pytest.raises(UnknownSkillError, match="known skills: none; register it, or correct the name"):
+        SkillRegistry.of().named("zzz")
+
+
+def test_extended_returns_a_new_registry() -> None:
+    """Adding a skill leaves the registry as it was."""
+    before = default_skills()
+
+    after = before.extended(TitleLength())
+
+    assert "title_length" not in before.names
+    assert after.named("title_length").run(SkillInput(html="abc", url="https://site.example/")) == 3
+
+
+def test_a_name_given_twice_is_refused() -> None:
+    """Two skills of one name are an error, never the later one silently."""
+    with pytest.raises(UsageError, match="'title_length' is registered twice"):
+        SkillRegistry.of(TitleLength(), TitleLength())
