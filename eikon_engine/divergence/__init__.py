@@ -1,0 +1,1 @@
+"""Findings: what differs between a recording and its replay, layer by layer."""

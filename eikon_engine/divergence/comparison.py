@@ -1,0 +1,58 @@
+"""One action as recorded and as replayed, side by side: what every detector is given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.divergence import Divergence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eikon_engine.outcome.divergence import Layer
+    from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.execution import ActionTrace, Result
+    from eikon_engine.trace.observation import Observation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where in the mission something is compared."""
+
+    subgoal: str
+    """Id of the subgoal attempt."""
+    subgoal_id: str
+    sequence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Everything known of one action."""
+
+    place: Place
+    recorded: ActionTrace
+    result: Result
+    observed: Observation | None
+    misses: tuple[NetworkMiss, ...] = ()
+    """Requests of this action that the bundle had no answer for."""
+    recorded_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
+    """DOM of a page after the action, as recorded."""
+    observed_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
+
+    def diverged(
+        self, layer: Layer, code: str, *, expected: str, observed: str, message: str, detail: str = ""
+    ) -> Divergence:
+        """Make a finding at this action."""
+        return Divergence(
+            code=code,
+            layer=layer,
+            subgoal=self.place.subgoal,
+            subgoal_id=self.place.subgoal_id,
+            sequence=self.place.sequence,
+            expected=expected,
+            observed=observed,
+            message=message,
+            detail=detail,
+        )

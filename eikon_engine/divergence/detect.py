@@ -1,0 +1,33 @@
+"""Run every detector over an action, in causal order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.dom import detect_dom
+from eikon_engine.divergence.lifecycle import detect_lifecycle
+from eikon_engine.divergence.network import detect_network
+from eikon_engine.divergence.result import detect_result
+from eikon_engine.divergence.value import detect_value
+from eikon_engine.outcome.divergence import LAYERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+
+DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
+    detect_network,
+    detect_lifecycle,
+    detect_result,
+    detect_value,
+    detect_dom,
+)
+"""One a file. Adding one touches its file, this line, its test and its section in `docs/divergences.md`."""
+
+
+def detect(comparison: Comparison) -> tuple[Divergence, ...]:
+    """Return all findings at one action, the cause before its consequences."""
+    found = [divergence for detector in DETECTORS for divergence in detector(comparison)]
+    return tuple(sorted(found, key=lambda divergence: LAYERS.index(divergence.layer)))

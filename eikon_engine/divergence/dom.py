@@ -1,0 +1,64 @@
+"""DOM: the documents of every page, frame by frame, by digest; the difference is for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.trace.observation import PageObservation
+
+
+def detect_dom(comparison: Comparison) -> Iterator[Divergence]:
+    """Compare the digests of all frames, and explain the first difference by the stored snapshots."""
+    if comparison.recorded.observation is None or comparison.observed is None:
+        return
+    observed = {page.page: page for page in comparison.observed.pages}
+    for page in comparison.recorded.observation.pages:
+        now = observed.get(page.page)
+        if now is not None and _digests(page) != _digests(now):
+            yield _difference(comparison, page, now)
+
+
+def _digests(page: PageObservation) -> tuple[tuple[str, str], ...]:
+    return tuple((frame.path, frame.digest) for frame in page.frames)
+
+
+def _difference(comparison: Comparison, page: PageObservation, now: PageObservation) -> Divergence:
+    before, after = comparison.recorded_dom(page.page), comparison.observed_dom(page.page)
+    if before is None or after is None:
+        return comparison.diverged(
+            "dom",
+            "dom-changed",
+            expected=f"DOM digest {_short(page)}",
+            observed=f"DOM digest {_short(now)}",
+            message=f"The DOM of page {page.page} is another one; no snapshot was kept to show the difference.",
+        )
+    changes = diff_snapshots(before, after)
+    if not changes:
+        return comparison.diverged(
+            "dom",
+            "dom-changed",
+            expected=f"{len(page.frames)} frame(s), digest {_short(page)}",
+            observed=f"{len(now.frames)} frame(s), digest {_short(now)}",
+            message=f"The frames of page {page.page} are other ones.",
+        )
+    first = changes[0]
+    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+    return comparison.diverged(
+        "dom",
+        "dom-changed",
+        expected=first.expected or "nothing",
+        observed=first.observed or "nothing",
+        message=f"The DOM of page {page.page} differs in {len(changes)} place(s): {first.kind} at {first.path}{more}.",
+        detail=render_diff(changes),
+    )
+
+
+def _short(page: PageObservation) -> str:
+    return " ".join(frame.digest[:12] for frame in page.frames) or "of no frame"

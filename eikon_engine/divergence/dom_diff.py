@@ -1,0 +1,270 @@
+"""Find the smallest differences between two snapshots.
+
+Digests tell which subtrees are equal; only unequal ones are looked into. Children are matched by digest, then by what
+names them (id, name, key), then by their order. The result explains a difference; digests decide whether there is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from eikon_engine.divergence.dom_match import match_children
+from eikon_engine.trace.dom.digest import digest_nodes
+from eikon_engine.trace.dom.tree import BLANKS, DomNode, FrameSnapshot, PageSnapshot, StateValue, is_significant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ChangeKind = Literal["text", "attribute", "state", "added", "removed", "replaced", "moved"]
+
+_SHOWN: Final = 200
+_PLAIN_ID: Final = re.compile(r"[A-Za-z_][\w\-]*")
+_ABSENT: Final = "(absent)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomChange:
+    """One difference between an expected and an observed page."""
+
+    kind: ChangeKind
+    frame: str
+    """Path of the frame, empty for the main one."""
+    path: str
+    """Where in the expected document; for added nodes, where in the observed one."""
+    name: str = ""
+    """Name of the attribute or state."""
+    expected: str = ""
+    """Shortened for display."""
+    observed: str = ""
+    """Shortened for display."""
+
+
+def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomChange, ...]:
+    """Return the differences of two pages in document order; none exactly when their digests are equal."""
+    before = {frame.path: frame for frame in expected.frames}
+    after = {frame.path: frame for frame in observed.frames}
+    changes: list[DomChange] = []
+    for path, frame in before.items():
+        other = after.get(path)
+        if other is None:
+            changes.append(_change("removed", path, "document", expected=_outline(frame.root), observed=_ABSENT))
+        else:
+            changes.extend(_diff_frames(frame, other))
+    for path, frame in after.items():
+        if path not in before:
+            changes.append(_change("added", path, "document", expected=_ABSENT, observed=_outline(frame.root)))
+    order = [frame.path for frame in observed.frames if frame.path in before]
+    wanted = [frame.path for frame in expected.frames if frame.path in after]
+    if order != wanted:
+        changes.append(_change("moved", "", "frames", expected=", ".join(wanted), observed=", ".join(order)))
+    return tuple(changes)
+
+
+def render_diff(changes: Sequence[DomChange]) -> str:
+    """Write changes for people, one block each."""
+    return "\n".join(_block(change) for change in changes)
+
+
+def _block(change: DomChange) -> str:
+    """Write one change."""
+    frame = f"frame {change.frame}: " if change.frame else ""
+    name = f" {change.name}" if change.name else ""
+    values = f"  expected: {change.expected}\n  observed: {change.observed}\n"
+    return f"{change.kind}{name} at {frame}{change.path}\n{values}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """One of the two trees."""
+
+    digests: dict[int, bytes]
+
+    def of(self, node: DomNode) -> bytes:
+        """Return the digest of a node."""
+        return self.digests[id(node)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pair:
+    """Two nodes that stand for each other and differ."""
+
+    path: str
+    expected: DomNode
+    observed: DomNode
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A comparison of two documents under way."""
+
+    frame: str
+    expected: _Side
+    observed: _Side
+    waiting: list[_Pair | DomChange] = field(default_factory=list)
+
+
+def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[DomChange]:
+    """Compare two documents."""
+    for name in ("name", "doctype"):
+        before, after = getattr(expected, name), getattr(observed, name)
+        if before != after:
+            yield _change("attribute", expected.path, "document", name=name, expected=before, observed=after)
+    walk = _Walk(
+        frame=expected.path,
+        expected=_Side(digests=digest_nodes(expected.root)),
+        observed=_Side(digests=digest_nodes(observed.root)),
+    )
+    if walk.expected.of(expected.root) == walk.observed.of(observed.root):
+        return
+    walk.waiting.append(_Pair(path=_steps((expected.root,))[0], expected=expected.root, observed=observed.root))
+    while walk.waiting:
+        item = walk.waiting.pop()
+        if isinstance(item, DomChange):
+            yield item
+        else:
+            walk.waiting.extend(reversed(list(_diff_nodes(item, walk))))
+
+
+def _diff_nodes(pair: _Pair, walk: _Walk) -> Iterator[_Pair | DomChange]:
+    """Compare two nodes themselves and yield the pairs below them that differ."""
+    before, after = pair.expected, pair.observed
+    if before.text is not None or after.text is not None or not _same_kind(before, after):
+        kind: ChangeKind = "text" if before.is_text and after.is_text else "replaced"
+        yield _change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
+        return
+    yield from _diff_values("attribute", pair, walk.frame, (before.attributes, after.attributes))
+    yield from _diff_values("state", pair, walk.frame, (before.state, after.state))
+    if before.shadow_mode != after.shadow_mode:
+        modes = (before.shadow_mode or _ABSENT, after.shadow_mode or _ABSENT)
+        yield _change("attribute", walk.frame, pair.path, name="#shadow", expected=modes[0], observed=modes[1])
+    if before.shadow or after.shadow:
+        yield from _diff_children(f"{pair.path} > #shadow", (before.shadow or (), after.shadow or ()), walk)
+    yield from _diff_children(pair.path, (before.children, after.children), walk)
+
+
+def _same_kind(before: DomNode, after: DomNode) -> bool:
+    """Tell whether two nodes are elements of one name."""
+    return before.tag == after.tag and before.namespace == after.namespace
+
+
+def _diff_values(
+    kind: ChangeKind,
+    pair: _Pair,
+    frame: str,
+    values: tuple[tuple[tuple[str, StateValue], ...], tuple[tuple[str, StateValue], ...]],
+) -> Iterator[DomChange]:
+    """Yield one change for each name whose value differs."""
+    before, after = dict(values[0]), dict(values[1])
+    for name in sorted(before.keys() | after.keys()):
+        wanted, found = _shown_value(before.get(name)), _shown_value(after.get(name))
+        if before.get(name) != after.get(name) or type(before.get(name)) is not type(after.get(name)):
+            yield _change(kind, frame, pair.path, name=name, expected=wanted, observed=found)
+
+
+def _shown_value(value: StateValue | None) -> str:
+    """Write an attribute or state."""
+    if value is None:
+        return _ABSENT
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else f"[{', '.join(value)}]"
+
+
+def _diff_children(
+    path: str, children: tuple[tuple[DomNode, ...], tuple[DomNode, ...]], walk: _Walk
+) -> Iterator[_Pair | DomChange]:
+    """Match two lists of children and yield what became of each."""
+    before = tuple(node for node in children[0] if is_significant(node))
+    after = tuple(node for node in children[1] if is_significant(node))
+    digests = ([walk.expected.of(node) for node in before], [walk.observed.of(node) for node in after])
+    if digests[0] == digests[1]:
+        return
+    match = match_children(before, after, digests)
+    places, new_places = _steps(before), _steps(after)
+    for index, node in enumerate(before):
+        found = match.partner.get(index)
+        place = _join(path, places[index])
+        if found is None:
+            yield _change("removed", walk.frame, place, expected=_outline(node), observed=_ABSENT)
+            continue
+        if index in match.moved:
+            where = (f"child {index + 1}", f"child {found + 1}")
+            yield _change("moved", walk.frame, place, expected=where[0], observed=where[1])
+        if digests[0][index] != digests[1][found]:
+            yield _Pair(path=place, expected=node, observed=after[found])
+    taken = set(match.partner.values())
+    for index, node in enumerate(after):
+        if index not in taken:
+            place = _join(path, new_places[index])
+            yield _change("added", walk.frame, place, expected=_ABSENT, observed=_outline(node))
+
+
+def _steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
+    """Name each of some siblings: by tag and id, or by tag and its number among its like."""
+    total = Counter(node.tag for node in siblings)
+    seen: Counter[str] = Counter()
+    steps: list[str] = []
+    for node in siblings:
+        seen[node.tag] += 1
+        step = "text()" if node.is_text else node.tag
+        identity = "" if node.is_text else node.attribute("id") or ""
+        if _PLAIN_ID.fullmatch(identity):
+            step += f"#{identity}"
+        elif total[node.tag] > 1:
+            step += f":nth({seen[node.tag]})"
+        steps.append(step)
+    return tuple(steps)
+
+
+def _join(path: str, step: str) -> str:
+    """Go one step down; the only text of an element needs no step of its own."""
+    return path if step == "text()" else f"{path} > {step}"
+
+
+def _outline(node: DomNode) -> str:
+    """Write a node in one line: its start tag and the beginning of its text."""
+    if node.text is not None:
+        return node.text.strip(BLANKS)
+    attributes = "".join(f' {name}="{_cut(value, _SHOWN // 4)}"' for name, value in node.attributes)
+    words: list[str] = []
+    length = 0
+    for inner in node.walk():
+        if inner.text is not None and is_significant(inner):
+            words.append(inner.text.strip(BLANKS))
+            length += len(words[-1])
+        if length > _SHOWN:
+            break
+    return f"<{node.tag}{attributes}>{' '.join(words)}"
+
+
+def _cut(text: str, length: int) -> str:
+    """Shorten a text by cutting its middle out."""
+    if len(text) <= length:
+        return text
+    half = (length - 3) // 2
+    return f"{text[:half]}...{text[-half:]}"
+
+
+def _change(kind: ChangeKind, frame: str, path: str, *, expected: str, observed: str, name: str = "") -> DomChange:
+    """Make a change whose values fit on a screen and still show where they differ."""
+    wanted, found = _cut(expected, _SHOWN), _cut(observed, _SHOWN)
+    if wanted == found and expected != observed:
+        wanted, found = _around_difference(expected, observed)
+    return DomChange(kind=kind, frame=frame, path=path, name=name, expected=wanted, observed=found)
+
+
+def _around_difference(expected: str, observed: str) -> tuple[str, str]:
+    """Cut two long texts so that the first place where they differ is shown."""
+    shorter = min(len(expected), len(observed))
+    place = next((i for i in range(shorter) if expected[i] != observed[i]), shorter)
+    start = max(0, place - _SHOWN // 2)
+    stop = start + _SHOWN - 6
+    return (_window(expected, start, stop), _window(observed, start, stop))
+
+
+def _window(text: str, start: int, stop: int) -> str:
+    """Return a part of a text, with dots where something was left out."""
+    return f"{'...' if start else ''}{text[start:stop]}{'...' if stop < len(text) else ''}"

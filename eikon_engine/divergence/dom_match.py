@@ -1,0 +1,146 @@
+"""Match the children of two elements: which became which, and which changed their order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from eikon_engine.trace.dom.tree import DomNode
+
+_KEYS: Final = frozenset({"id", "name", "data-key", "data-id", "data-testid", "key"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """Which child became which."""
+
+    partner: dict[int, int]
+    """Place among the observed children by place among the expected ones."""
+    moved: frozenset[int]
+    """Expected places of those that are in another order."""
+
+
+def match_children(
+    before: Sequence[DomNode], after: Sequence[DomNode], digests: tuple[list[bytes], list[bytes]]
+) -> Match:
+    """Match children by digest, then by key, then by order."""
+    partner: dict[int, int] = {}
+    end = _match_ends(digests, partner)
+    rest = (range(len(partner) - end, len(before) - end), range(len(partner) - end, len(after) - end))
+    _match_unique([digests[0][i] for i in rest[0]], [digests[1][i] for i in rest[1]], rest, partner)
+    left = _left(rest, partner)
+    _match_unique([_key(before[i]) for i in left[0]], [_key(after[i]) for i in left[1]], left, partner)
+    pairs = sorted(partner.items())
+    steady = _longest_rise([found for _, found in pairs])
+    moved = frozenset(pairs[place][0] for place in range(len(pairs)) if place not in steady)
+    anchors = [pair for pair in pairs if pair[0] not in moved]
+    kinds = ([(node.tag, node.namespace) for node in before], [(node.tag, node.namespace) for node in after])
+    anything = ([True] * len(before), [True] * len(after))
+    for values in (digests, kinds, anything):
+        anchors = _match_gaps(values, anchors, partner)
+    return Match(partner=partner, moved=moved)
+
+
+def _match_ends(digests: tuple[list[bytes], list[bytes]], partner: dict[int, int]) -> int:
+    """Match equal children at both ends; return how many at the far end."""
+    shorter = min(map(len, digests))
+    start = 0
+    while start < shorter and digests[0][start] == digests[1][start]:
+        partner[start] = start
+        start += 1
+    end = 0
+    while end < shorter - start and digests[0][-1 - end] == digests[1][-1 - end]:
+        end += 1
+        partner[len(digests[0]) - end] = len(digests[1]) - end
+    return end
+
+
+def _match_unique(
+    before: Sequence[Hashable | None],
+    after: Sequence[Hashable | None],
+    places: tuple[Sequence[int], Sequence[int]],
+    partner: dict[int, int],
+) -> None:
+    """Match what occurs exactly once on both sides; `None` matches nothing."""
+    counted = (_single_places(before), _single_places(after))
+    for value, place in counted[0].items():
+        found = counted[1].get(value)
+        if found is not None and place is not None:
+            partner[places[0][place]] = places[1][found]
+
+
+def _single_places(values: Sequence[Hashable | None]) -> dict[Hashable, int | None]:
+    """Return the place of each value, `None` for those that repeat."""
+    seen: dict[Hashable, int | None] = {}
+    for place, value in enumerate(values):
+        if value is not None:
+            seen[value] = None if value in seen else place
+    return seen
+
+
+def _left(rest: tuple[range, range], partner: dict[int, int]) -> tuple[list[int], list[int]]:
+    """Return the places that have no partner yet."""
+    taken = set(partner.values())
+    return [i for i in rest[0] if i not in partner], [i for i in rest[1] if i not in taken]
+
+
+def _key(node: DomNode) -> tuple[str, str, str] | None:
+    """Return what names an element among its siblings."""
+    for name, value in node.attributes:
+        if name in _KEYS and value:
+            return (node.tag, name, value)
+    return None
+
+
+def _longest_rise(numbers: Sequence[int]) -> set[int]:
+    """Return the places of a longest increasing subsequence: what kept its order."""
+    tails: list[int] = []
+    ends: list[int] = []
+    previous: list[int] = []
+    for place, number in enumerate(numbers):
+        length = bisect_left(tails, number)
+        previous.append(ends[length - 1] if length else -1)
+        tails[length : length + 1] = [number]
+        ends[length : length + 1] = [place]
+    kept: set[int] = set()
+    place = ends[-1] if ends else -1
+    while place >= 0:
+        kept.add(place)
+        place = previous[place]
+    return kept
+
+
+def _match_gaps(
+    values: tuple[Sequence[Hashable], Sequence[Hashable]], anchors: list[tuple[int, int]], partner: dict[int, int]
+) -> list[tuple[int, int]]:
+    """Match equal values between two steady neighbours, in order; return the steady pairs with the new ones."""
+    taken = set(partner.values())
+    found: list[tuple[int, int]] = []
+    start = (0, 0)
+    for stop in (*anchors, (len(values[0]), len(values[1]))):
+        left = [i for i in range(start[0], stop[0]) if i not in partner]
+        right = [i for i in range(start[1], stop[1]) if i not in taken]
+        found.extend(_in_order(values, left, right))
+        start = (stop[0] + 1, stop[1] + 1)
+    partner.update(found)
+    return sorted([*anchors, *found])
+
+
+def _in_order(
+    values: tuple[Sequence[Hashable], Sequence[Hashable]], left: list[int], right: list[int]
+) -> Iterator[tuple[int, int]]:
+    """Pair each value with the next equal one on the other side."""
+    places: dict[Hashable, list[int]] = {}
+    for place in right:
+        places.setdefault(values[1][place], []).append(place)
+    last = -1
+    for place in left:
+        same = places.get(values[0][place], [])
+        following = bisect_left(same, last + 1)
+        if following < len(same):
+            last = same[following]
+            yield place, last

@@ -1,0 +1,156 @@
+"""Lifecycle: documents, URLs, titles, pages, dialogs, downloads and errors."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.trace.observation import DialogSeen, DocumentLoad, DownloadSeen, Observation
+
+
+def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
+    """Compare everything that happened to pages as a whole."""
+    recorded, observed = comparison.recorded.observation, comparison.observed
+    if recorded is None or observed is None:
+        return
+    yield from _documents(comparison, recorded, observed)
+    yield from _pages(comparison, recorded, observed)
+    yield from _dialogs(comparison, recorded, observed)
+    yield from _downloads(comparison, recorded, observed)
+    yield from _errors(comparison, "page-error", "JavaScript error", recorded.page_errors, observed.page_errors)
+    yield from _errors(comparison, "console-error", "console error", recorded.console_errors, observed.console_errors)
+
+
+def _documents(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
+    for before, after in zip_longest(recorded.documents, observed.documents):
+        if before is None or after is None:
+            yield comparison.diverged(
+                "lifecycle",
+                "document-missing" if after is None else "document-unexpected",
+                expected=_document(before),
+                observed=_document(after),
+                message="No document was loaded where the recording loaded one."
+                if after is None
+                else "A document was loaded where the recording loaded none.",
+            )
+            continue
+        if before.status != after.status:
+            yield comparison.diverged(
+                "lifecycle",
+                "status-changed",
+                expected=_document(before),
+                observed=_document(after),
+                message=f"The document came with HTTP status {after.status} instead of {before.status}.",
+            )
+        if before.hops != after.hops or (before.url != after.url and before.hops):
+            yield comparison.diverged(
+                "lifecycle",
+                "redirects-changed",
+                expected=_document(before),
+                observed=_document(after),
+                message="The redirects on the way to the document are other ones.",
+            )
+
+
+def _pages(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
+    for code, kind, before, after in (
+        ("pages-opened-changed", "opened", recorded.opened, observed.opened),
+        ("pages-closed-changed", "closed", recorded.closed, observed.closed),
+    ):
+        if before != after:
+            yield comparison.diverged(
+                "lifecycle",
+                code,
+                expected=_numbers(before),
+                observed=_numbers(after),
+                message=f"The action {kind} {len(after)} page(s) instead of {len(before)}.",
+            )
+    seen = {page.page: page for page in observed.pages}
+    for page in recorded.pages:
+        now = seen.get(page.page)
+        if now is None:
+            continue  # the lists of opened and closed pages tell
+        for code, name, before_text, after_text in (
+            ("url-changed", "URL", page.url, now.url),
+            ("title-changed", "title", page.title, now.title),
+        ):
+            if before_text != after_text:
+                yield comparison.diverged(
+                    "lifecycle",
+                    code,
+                    expected=before_text or "(empty)",
+                    observed=after_text or "(empty)",
+                    message=f"The {name} of page {page.page} is another one.",
+                )
+
+
+def _dialogs(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
+    for before, after in zip_longest(recorded.dialogs, observed.dialogs):
+        if before == after:
+            continue
+        code = "dialog-missing" if after is None else "dialog-unexpected" if before is None else "dialog-changed"
+        what = {"dialog-missing": "did not open", "dialog-unexpected": "opened unasked"}.get(code, "is another one")
+        yield comparison.diverged(
+            "lifecycle",
+            code,
+            expected=_dialog(before),
+            observed=_dialog(after),
+            message=f"A dialog {what}.",
+        )
+
+
+def _downloads(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
+    for before, after in zip_longest(recorded.downloads, observed.downloads):
+        if before == after:
+            continue
+        code = "download-missing" if after is None else "download-unexpected" if before is None else "download-changed"
+        what = {"download-missing": "did not come", "download-unexpected": "came unasked"}.get(code, "is another file")
+        yield comparison.diverged(
+            "lifecycle",
+            code,
+            expected=_download(before),
+            observed=_download(after),
+            message=f"A download {what}.",
+        )
+
+
+def _errors(
+    comparison: Comparison, code: str, kind: str, recorded: tuple[str, ...], observed: tuple[str, ...]
+) -> Iterator[Divergence]:
+    if sorted(recorded) == sorted(observed):
+        return
+    yield comparison.diverged(
+        "lifecycle",
+        f"{code}-changed",
+        expected="; ".join(recorded) or "none",
+        observed="; ".join(observed) or "none",
+        message=f"The page reported {len(observed)} {kind}(s) instead of {len(recorded)}, or other ones.",
+    )
+
+
+def _document(load: DocumentLoad | None) -> str:
+    if load is None:
+        return "no document"
+    way = "".join(f"{hop.url} ({hop.status}) -> " for hop in load.hops)
+    return f"{way}{load.url} ({load.status})"
+
+
+def _dialog(dialog: DialogSeen | None) -> str:
+    return "no dialog" if dialog is None else f"{dialog.kind} {dialog.message!r}, {dialog.answer}"
+
+
+def _download(download: DownloadSeen | None) -> str:
+    if download is None:
+        return "no download"
+    if download.failure is not None:
+        return f"{download.name}: failed, {download.failure}"
+    return f"{download.name}, {download.size} bytes, SHA-256 {download.sha256}"
+
+
+def _numbers(pages: tuple[int, ...]) -> str:
+    return ", ".join(f"page {page}" for page in pages) or "none"

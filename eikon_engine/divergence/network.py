@@ -1,0 +1,48 @@
+"""Network: the requests an action issued, against those it issued when it was recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+
+
+def detect_network(comparison: Comparison) -> Iterator[Divergence]:
+    """Find requests without a recorded answer, and requests that are missing or too many."""
+    missed: Counter[str] = Counter()
+    for miss in comparison.misses:
+        missed[miss.key] += 1
+        nearest = f"nearest recorded request: {miss.nearest}" if miss.nearest else "no recorded request is like it"
+        yield comparison.diverged(
+            "network",
+            "request-not-recorded",
+            expected=miss.nearest or "no such request",
+            observed=miss.key,
+            message=f"The page asked for something the recording has no answer to ({miss.reason}); it was blocked.",
+            detail=nearest,
+        )
+    if comparison.observed is None or comparison.recorded.observation is None:
+        return
+    recorded = Counter(comparison.recorded.observation.requests)
+    observed = Counter(comparison.observed.requests)
+    for key, count in sorted((recorded - observed).items()):
+        yield comparison.diverged(
+            "network",
+            "request-missing",
+            expected=f"{key} ({recorded[key]} times)" if recorded[key] > 1 else key,
+            observed=f"{observed[key]} times" if observed[key] else "no such request",
+            message=f"A request of the recording was not made ({count} missing).",
+        )
+    for key, count in sorted((observed - recorded - missed).items()):
+        yield comparison.diverged(
+            "network",
+            "request-unexpected",
+            expected=f"{recorded[key]} times" if recorded[key] else "no such request",
+            observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
+            message=f"The page made a request that the recording does not have here ({count} too many).",
+        )

@@ -1,0 +1,70 @@
+"""Result: whether an action succeeded or failed, and in which way; targets first of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.trace.execution import Result
+
+UNKNOWN_FAILURE = "unknown"
+"""Code of a failure that an older format did not describe: any failure matches it."""
+
+
+def detect_result(comparison: Comparison) -> Iterator[Divergence]:
+    """Compare the recorded result with the replayed one."""
+    recorded, observed = comparison.recorded.result, comparison.result
+    if isinstance(observed, Failed) and not isinstance(recorded, Failed):
+        yield comparison.diverged(
+            "target" if observed.code.startswith("target-") else "result",
+            observed.code,
+            expected=_expected(comparison),
+            observed=f"{observed.code}: {observed.message}",
+            message=f"The action succeeded when it was recorded and cannot be performed now: {observed.message}.",
+        )
+    elif isinstance(recorded, Failed) and isinstance(observed, Succeeded):
+        yield comparison.diverged(
+            "result",
+            "unexpected-success",
+            expected=_shown(recorded),
+            observed="ok",
+            message="The action failed when it was recorded and succeeds now.",
+        )
+    elif (
+        isinstance(recorded, Failed)
+        and isinstance(observed, Failed)
+        and UNKNOWN_FAILURE != recorded.code != observed.code
+    ):
+        yield comparison.diverged(
+            "result",
+            "failure-changed",
+            expected=_shown(recorded),
+            observed=_shown(observed),
+            message=f"The action failed when it was recorded too, but in another way: {recorded.code}.",
+        )
+
+
+def _expected(comparison: Comparison) -> str:
+    target = getattr(comparison.recorded.action, "target", None)
+    if target is None:
+        return "ok"
+    if target.identity is None:
+        return f"one element {target}"
+    name = f" {target.identity.name!r}" if target.identity.name else ""
+    return f"{target.identity.role or target.identity.tag}{name} at {target}"
+
+
+def _shown(result: Result) -> str:
+    match result:
+        case Failed(code=code, message=message):
+            return f"{code}: {message}" if message else code
+        case Blocked(reason=reason):
+            return f"not performed: {reason}"
+        case _:
+            return "ok"

@@ -1,0 +1,54 @@
+"""Skill: the output of a rerun, against the recorded one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.divergence.json_diff import compare_outputs, render_json_diff
+from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.trace.execution import Failed, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+
+    from eikon_engine.divergence.comparison import Place
+    from eikon_engine.trace.execution import Result, SkillUsage
+
+
+def detect_skill(place: Place, usage: SkillUsage, result: Result, output: JsonValue) -> Iterator[Divergence]:
+    """Compare result and output of a skill."""
+    if isinstance(result, Failed) and isinstance(usage.result, Succeeded):
+        yield _finding(place, "skill-failed", "ok", f"{result.code}: {result.message}", "The skill fails now.")
+    elif isinstance(result, Succeeded) and isinstance(usage.result, Failed):
+        expected = f"{usage.result.code}: {usage.result.message}"
+        yield _finding(place, "skill-unexpected-success", expected, "ok", "The skill failed when it was recorded.")
+    elif isinstance(result, Succeeded) and usage.output_recorded:
+        changes = compare_outputs(usage.output, output)
+        if changes:
+            first = changes[0]
+            yield Divergence(
+                code="skill-output-changed",
+                layer="skill",
+                subgoal=place.subgoal,
+                subgoal_id=place.subgoal_id,
+                sequence=place.sequence,
+                expected=f"{first.path} {first.expected}",
+                observed=f"{first.path} {first.observed}",
+                message=f"The output of skill {usage.skill} differs in {len(changes)} place(s), first at {first.path}.",
+                detail=render_json_diff(changes),
+            )
+
+
+def _finding(place: Place, code: str, expected: str, observed: str, message: str) -> Divergence:
+    return Divergence(
+        code=code,
+        layer="skill",
+        subgoal=place.subgoal,
+        subgoal_id=place.subgoal_id,
+        sequence=place.sequence,
+        expected=expected,
+        observed=observed,
+        message=message,
+    )

@@ -1,0 +1,31 @@
+"""Value: the form state of the target after the action."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+
+
+def detect_value(comparison: Comparison) -> Iterator[Divergence]:
+    """Compare value and checked state of the field that was acted upon."""
+    if comparison.recorded.observation is None or comparison.observed is None:
+        return
+    recorded, observed = comparison.recorded.observation.target, comparison.observed.target
+    if recorded == observed:
+        return
+    for code, name in (("value-changed", "value"), ("checked-changed", "checked")):
+        before = getattr(recorded, name, None)
+        after = getattr(observed, name, None)
+        if before != after:
+            yield comparison.diverged(
+                "value",
+                code,
+                expected="no field" if recorded is None else repr(before),
+                observed="no field" if observed is None else repr(after),
+                message="The field holds something else after the action.",
+            )

@@ -1,0 +1,1 @@
+"""What comes out of a replay: events, findings, outcomes."""

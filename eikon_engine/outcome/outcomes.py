@@ -1,0 +1,144 @@
+"""What a replay found: `outcome.json`. Reports are made from these values alone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AwareDatetime, Field, JsonValue
+
+from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.execution import Artifact, Result
+from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.record import Record
+
+OUTCOME_VERSION: Literal[1] = 1
+
+Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
+NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
+
+EXIT_STATUS: dict[Verdict, int] = {"faithful": 0, "diverged": 1, "unverifiable": 3}
+
+
+class ActionOutcome(Record):
+    """One action as it was replayed."""
+
+    kind: Literal["action"] = "action"
+    id: str
+    sequence: int
+    type: str
+    label: str
+    """What the action does, for people; secrets are named, not shown."""
+    verdict: Verdict
+    expected_result: Result
+    result: Result | None
+    """None if the action was not performed."""
+    observation: Observation | None = None
+    divergences: tuple[Divergence, ...] = ()
+    unverifiable: tuple[str, ...] = ()
+    """What could not be compared, and why."""
+    duration_ms: float = 0.0
+    artifacts: tuple[Artifact, ...] = ()
+
+
+class SkillOutcome(Record):
+    """One skill as it was rerun."""
+
+    kind: Literal["skill"] = "skill"
+    id: str
+    sequence: int
+    skill: str
+    verdict: Verdict
+    expected_output: JsonValue = None
+    output: JsonValue = None
+    result: Result | None = None
+    divergences: tuple[Divergence, ...] = ()
+    unverifiable: tuple[str, ...] = ()
+    duration_ms: float = 0.0
+    artifacts: tuple[Artifact, ...] = ()
+
+
+StepOutcome: TypeAlias = Annotated[ActionOutcome | SkillOutcome, Field(discriminator="kind")]
+
+
+class SubgoalOutcome(Record):
+    """One subgoal attempt as it was replayed."""
+
+    id: str
+    subgoal_id: str
+    description: str
+    number: int
+    """Position in the trace, from 1; its artifacts lie in `subgoal_<number>`."""
+    verdict: Verdict
+    steps: tuple[StepOutcome, ...] = ()
+    steps_recorded: int
+
+
+class NetworkMiss(Record):
+    """A request that the bundle has no answer for."""
+
+    key: str
+    reason: str
+    nearest: str = ""
+    """The nearest recorded request and how it differs; empty if none is near."""
+
+
+class NetworkOutcome(Record):
+    """How the requests of a replay met the recording."""
+
+    served: int = 0
+    misses: tuple[NetworkMiss, ...] = ()
+    unused: tuple[str, ...] = ()
+    """Keys of recorded exchanges that nobody asked for."""
+    notes: tuple[str, ...] = ()
+
+
+class Counts(Record):
+    """How much was replayed, of how much there was."""
+
+    subgoals: int
+    subgoals_recorded: int
+    actions: int
+    actions_recorded: int
+    skills: int
+    skills_recorded: int
+
+
+class ReplayOutcome(Record):
+    """The whole result of one replay."""
+
+    outcome_version: Literal[1] = OUTCOME_VERSION
+    mission_id: str
+    mission_text: str
+    trace_id: str
+    trace_path: str
+    recorded_status: str
+    started_at: AwareDatetime
+    ended_at: AwareDatetime
+    headless: bool
+    network_mode: NetworkMode
+    browser: str
+    """Name and version of the browser."""
+    environment: Environment | None = None
+    environment_differences: tuple[str, ...] = ()
+    counts: Counts
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+    """Why the verdict is what it is, most important first."""
+    ended_early: str | None = None
+    """Why not every step was replayed; None if all were."""
+    subgoals: tuple[SubgoalOutcome, ...] = ()
+    network: NetworkOutcome = NetworkOutcome()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def divergences(self) -> tuple[Divergence, ...]:
+        """Return every finding, in the order of the mission."""
+        return tuple(
+            divergence for subgoal in self.subgoals for step in subgoal.steps for divergence in step.divergences
+        )
+
+    @property
+    def exit_status(self) -> int:
+        """Return the exit status of the command line."""
+        return EXIT_STATUS[self.verdict]

@@ -1,0 +1,18 @@
+"""Combine verdicts: one divergence outweighs everything, and unverifiable is never a pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eikon_engine.outcome.outcomes import Verdict
+
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict of a whole from those of its parts; a whole without parts is unverifiable."""
+    seen = set(verdicts)
+    if "diverged" in seen:
+        return "diverged"
+    return "unverifiable" if "unverifiable" in seen or not seen else "faithful"
