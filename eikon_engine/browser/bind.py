@@ -1,0 +1,167 @@
+"""Bind an action to exactly one element, before it acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.errors import (
+    TargetAmbiguousError,
+    TargetChangedError,
+    TargetMissingError,
+    TargetNotActionableError,
+)
+from eikon_engine.trace.identity import identity_differences
+from eikon_engine.trace.observation import TargetState
+from eikon_engine.trace.target import Identity
+
+if TYPE_CHECKING:
+    from playwright.async_api import Locator, Page
+
+    from eikon_engine.browser.rest import Rest
+    from eikon_engine.trace.actions import Point
+    from eikon_engine.trace.target import Target
+
+WAIT_STEP_MS: Final = 50.0
+"""Page time between two looks at a target that is not ready."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """What an element must be before an action may touch it."""
+
+    visible: bool = True
+    enabled: bool = False
+    editable: bool = False
+    pointer: bool = False
+    """Whether a pointer at its centre, or at `position`, would hit it."""
+    position: Point | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sighting:
+    """One look at everything that a selector matches."""
+
+    count: int
+    matches: tuple[str, ...]
+    """Descriptions of the first five, for messages."""
+    identity: Identity | None
+    obstacle: str
+    visible: bool
+    text: str
+    state: TargetState | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """A target and the element it denotes."""
+
+    target: Target
+    locator: Locator = field(repr=False)
+    identity: Identity
+
+
+def locate(page: Page, target: Target) -> Locator:
+    """Build the one locator of a target."""
+    if not target.frames:
+        return page.locator(target.selector)
+    outer = page.frame_locator(target.frames[0])
+    for selector in target.frames[1:]:
+        outer = outer.frame_locator(selector)
+    return outer.locator(target.selector)
+
+
+async def sight(locator: Locator, readiness: Readiness) -> Sighting:
+    """Look once, in one round trip.
+
+    Raises:
+        ActionError: the selector is not valid, or one of its frames is ambiguous.
+    """
+    from playwright.async_api import Error
+
+    try:
+        answer = await locator.evaluate_all(_bind_script(), _wanted(readiness))
+    except Error as error:
+        if "Execution context was destroyed" in error.message:
+            return _NOTHING
+        raise translate(error, "looking for the target") from error
+    return _read_sighting(answer)
+
+
+async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, timeout_ms: float) -> Bound:
+    """Wait, in page time, until the target is one element that is ready; prove that it is the recorded one.
+
+    Raises:
+        TargetMissingError: nothing matched before the deadline.
+        TargetAmbiguousError: more than one element matched.
+        TargetChangedError: the element is not the one that was recorded.
+        TargetNotActionableError: it was not ready before the deadline.
+    """
+    locator = locate(page, target)
+    waited = 0.0
+    while True:
+        seen = await sight(locator, readiness)
+        if seen.count > 1:
+            listing = ", ".join(seen.matches)
+            message = f"{target}: wanted one element, found {seen.count}: {listing}"
+            raise TargetAmbiguousError(message)
+        if seen.identity is not None and not seen.obstacle:
+            _prove(target, seen.identity)
+            return Bound(target=target, locator=locator, identity=seen.identity)
+        if waited >= timeout_ms:
+            raise _not_ready(target, seen, timeout_ms)
+        await rest.tick(min(WAIT_STEP_MS, timeout_ms - waited))
+        waited += WAIT_STEP_MS
+
+
+def _prove(target: Target, observed: Identity) -> None:
+    if target.identity is None:
+        return
+    differences = identity_differences(target.identity, observed)
+    if differences:
+        message = f"{target}: the element is not the recorded one: {'; '.join(differences)}"
+        raise TargetChangedError(message)
+
+
+def _not_ready(target: Target, seen: Sighting, timeout_ms: float) -> TargetMissingError | TargetNotActionableError:
+    if seen.count == 0:
+        return TargetMissingError(f"{target}: wanted one element, found none within {timeout_ms:.0f} ms of page time")
+    return TargetNotActionableError(
+        f"{target}: {seen.matches[0]} is {seen.obstacle} after {timeout_ms:.0f} ms of page time"
+    )
+
+
+@cache
+def _bind_script() -> str:
+    return files("eikon_engine.browser").joinpath("bind.js").read_text(encoding="utf-8")
+
+
+def _wanted(readiness: Readiness) -> dict[str, Any]:
+    position = readiness.position
+    return {
+        "visible": readiness.visible,
+        "enabled": readiness.enabled,
+        "editable": readiness.editable,
+        "pointer": readiness.pointer,
+        "position": {"x": position.x, "y": position.y} if position else None,
+    }
+
+
+_NOTHING: Final = Sighting(count=0, matches=(), identity=None, obstacle="", visible=False, text="", state=None)
+
+
+def _read_sighting(answer: Any) -> Sighting:  # noqa: ANN401 - what a page's script returns has no type yet
+    identity = answer["identity"]
+    state = answer["state"]
+    return Sighting(
+        count=int(answer["count"]),
+        matches=tuple(answer["matches"]),
+        identity=Identity.model_validate(identity, strict=False) if identity else None,
+        obstacle=answer["obstacle"],
+        visible=answer["visible"],
+        text=answer["text"],
+        state=TargetState(value=state["value"], checked=state["checked"]) if state else None,
+    )

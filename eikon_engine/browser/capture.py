@@ -1,0 +1,205 @@
+"""Record the network of a live session, exchange by exchange, as each one ends."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.observe import key_of
+from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+
+if TYPE_CHECKING:
+    from playwright.async_api import Request, Response
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.network.store import NetworkWriter
+    from eikon_engine.trace.blobs import BlobRef
+
+NO_BODY: Final = frozenset({204, 205})
+ABORTED: Final = "net::ERR_ABORTED"
+"""What the browser says of a request whose answer became a download; also of one the page gave up."""
+
+
+class NetworkCapture:
+    """Listen to a context and write what its requests brought.
+
+    An exchange is known by its first request; redirects become its hops. Bodies are read as soon as a request ends:
+    the browser forgets them with the next document.
+    """
+
+    def __init__(self, session: Session, writer: NetworkWriter) -> None:
+        """Listen from now on; the session's rest waits for bodies that are being read."""
+        self._session = session
+        self._writer = writer
+        self._begin = time.monotonic()
+        self._ordinals: dict[Request, int] = {}
+        self._started: dict[Request, float] = {}
+        self._places: dict[Request, tuple[str, int]] = {}
+        self._occurrences: Counter[str] = Counter()
+        self._completions = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._awaiting_download: dict[str, Request] = {}
+        self.warnings: list[str] = []
+        session.context.on("request", self._on_request)
+        session.context.on("requestfinished", self._on_end)
+        session.context.on("requestfailed", self._on_end)
+        session.rest.pending.append(lambda: len(self._tasks))
+
+    def take_download(self, url: str, name: str, content: bytes) -> None:
+        """Complete the exchange that became a download."""
+        request = self._awaiting_download.pop(url, None)
+        if request is None:
+            self.warnings.append(f"the download {name} came from no request that was seen: {url}")
+            return
+        response = RecordedResponse(
+            url=url,
+            status=200,
+            headers=(
+                ("content-type", "application/octet-stream"),
+                ("content-disposition", f'attachment; filename="{_quoted(name)}"'),
+            ),
+            body=self._writer.write_blob(self._session.redactor.data(content)),
+        )
+        self._write(request, response=response, hops=(), failure=None, complete=True)
+
+    async def close(self) -> None:
+        """Write what is still open: failed requests nobody downloaded, and requests that never ended."""
+        await asyncio.gather(*self._tasks)
+        for request in tuple(self._awaiting_download.values()):
+            self._write(request, response=None, hops=(), failure=ABORTED, complete=True)
+        self._awaiting_download.clear()
+        for request in tuple(self._ordinals):
+            self._write(request, response=None, hops=(), failure=None, complete=False)
+
+    def _on_request(self, request: Request) -> None:
+        if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
+            return
+        key = key_of(self._session, request)
+        self._ordinals[request] = sum(self._occurrences.values())
+        self._places[request] = (key, self._occurrences[key])
+        self._occurrences[key] += 1
+        self._started[request] = self._elapsed()
+
+    def _on_end(self, request: Request) -> None:
+        root = _root(request)
+        if root not in self._ordinals:
+            return
+        task = asyncio.ensure_future(self._record(root, request))
+        self._tasks.add(task)
+        task.add_done_callback(self._on_recorded)
+
+    def _on_recorded(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._session.ledger.changed.set()
+        if not task.cancelled() and task.exception() is not None:
+            self.warnings.append(f"an exchange could not be recorded: {task.exception()}")
+
+    async def _record(self, root: Request, last: Request) -> None:
+        if last.failure is not None:
+            if last.failure == ABORTED and last.is_navigation_request():
+                self._awaiting_download[self._session.redactor.text(last.url)] = root
+                return
+            self._write(root, response=None, hops=await self._hops(root, last), failure=last.failure, complete=True)
+            return
+        answer = await last.response()
+        if last.redirected_to is not None:
+            return  # an answer on the way: the request it led to ends the exchange
+        hops = await self._hops(root, last)
+        if answer is None:
+            self._write(root, response=None, hops=hops, failure="net::ERR_EMPTY_RESPONSE", complete=True)
+            return
+        self._write(root, response=await self._response(answer), hops=hops, failure=None, complete=True)
+
+    async def _response(self, answer: Response) -> RecordedResponse:
+        from playwright.async_api import Error
+
+        body: BlobRef | None = None
+        missing: str | None = None
+        redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
+        if not redirect and answer.status not in NO_BODY and answer.request.method != "HEAD":
+            try:
+                body = self._writer.write_blob(self._session.redactor.data(await answer.body()))
+            except Error as error:
+                missing = error.message.splitlines()[0]
+                self.warnings.append(f"the body of {self._session.redactor.text(answer.url)} was lost: {missing}")
+        return RecordedResponse(
+            url=self._session.redactor.text(answer.url),
+            status=answer.status,
+            status_text=answer.status_text,
+            headers=await self._headers(answer),
+            body=body,
+            body_missing=missing,
+        )
+
+    async def _hops(self, root: Request, last: Request) -> tuple[Hop, ...]:
+        hops: list[Hop] = []
+        step: Request | None = root
+        while step is not None and step is not last:
+            answer = await step.response()
+            if answer is not None:
+                url = self._session.redactor.text(step.url)
+                hops.append(Hop(url=url, status=answer.status, headers=await self._headers(answer)))
+            step = step.redirected_to
+        return tuple(hops)
+
+    async def _headers(self, answer: Response) -> tuple[tuple[str, str], ...]:
+        redact = self._session.redactor.text
+        return tuple((pair["name"].lower(), redact(pair["value"])) for pair in await answer.headers_array())
+
+    def _write(
+        self,
+        root: Request,
+        *,
+        response: RecordedResponse | None,
+        hops: tuple[Hop, ...],
+        failure: str | None,
+        complete: bool,
+    ) -> None:
+        ordinal = self._ordinals.pop(root, None)
+        if ordinal is None:
+            return
+        key, occurrence = self._places.pop(root)
+        started = self._started.pop(root)
+        self._writer.append(
+            Exchange(
+                ordinal=ordinal,
+                key=key,
+                occurrence=occurrence,
+                request=self._request(root),
+                hops=hops,
+                response=response,
+                failure=failure,
+                started_ms=started,
+                completed_ms=self._elapsed() if complete else None,
+                completion=self._completions if complete else None,
+            )
+        )
+        self._completions += int(complete)
+
+    def _request(self, request: Request) -> RecordedRequest:
+        redactor = self._session.redactor
+        body = request.post_data_buffer
+        return RecordedRequest(
+            method=request.method,
+            url=redactor.text(request.url),
+            headers=tuple((name, redactor.text(value)) for name, value in sorted(request.headers.items())),
+            body=None if not body else self._writer.write_blob(redactor.data(body)),
+            resource_type=request.resource_type,
+            is_navigation=request.is_navigation_request(),
+        )
+
+    def _elapsed(self) -> float:
+        return (time.monotonic() - self._begin) * 1000
+
+
+def _root(request: Request) -> Request:
+    while request.redirected_from is not None:
+        request = request.redirected_from
+    return request
+
+
+def _quoted(name: str) -> str:
+    return name.replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,65 @@
+// Runs in every document before its own scripts: chance from a seed, timers that cannot starve the stepped clock, and
+// animations that end at once but still fire their events. Part of recording and replay alike.
+(seed => {
+  if (!window.__eikon__) Object.defineProperty(window, '__eikon__', { value: {}, enumerable: false });
+  const own = window.__eikon__;
+  own.ownSheets = own.ownSheets || new WeakSet();
+
+  // xorshift128, seeded by splitmix32: Marsaglia, "Xorshift RNGs", 2003.
+  let mix = seed >>> 0;
+  const split = () => {
+    mix = (mix + 0x9e3779b9) >>> 0;
+    let word = mix;
+    word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
+    word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
+    return (word ^ (word >>> 15)) >>> 0;
+  };
+  const state = [split(), split(), split(), split() || 1];
+  const next = () => {
+    let word = state[3];
+    const first = state[0];
+    state[3] = state[2];
+    state[2] = state[1];
+    state[1] = first;
+    word ^= word << 11;
+    word ^= word >>> 8;
+    return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
+  };
+  if (window.Crypto) {
+    const fill = function getRandomValues(array) {
+      const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+      for (let index = 0; index < bytes.length; index++) bytes[index] = next() & 0xff;
+      return array;
+    };
+    Crypto.prototype.getRandomValues = fill;
+    Crypto.prototype.randomUUID = function randomUUID() {
+      const bytes = fill(new Uint8Array(16));
+      bytes[6] = (bytes[6] & 0x0f) | 0x40;
+      bytes[8] = (bytes[8] & 0x3f) | 0x80;
+      const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
+      return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+    };
+  }
+
+  const setIntervalOfClock = window.setInterval;
+  window.setInterval = function setInterval(callback, delay, ...rest) {
+    return setIntervalOfClock.call(window, callback, Math.max(1, Number(delay) || 0), ...rest);
+  };
+
+  const quick = '*,*::before,*::after{animation-duration:1ms!important;animation-delay:0s!important;' +
+    'animation-iteration-count:1!important;transition-duration:1ms!important;transition-delay:0s!important;' +
+    'scroll-behavior:auto!important}';
+  const adopt = root => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(quick);
+    own.ownSheets.add(sheet);
+    root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+  };
+  adopt(document);
+  const attachShadow = Element.prototype.attachShadow;
+  Element.prototype.attachShadow = function (init) {
+    const root = attachShadow.call(this, init);
+    adopt(root);
+    return root;
+  };
+})

@@ -1,0 +1,70 @@
+// Init script: keep what dom_snapshot.js needs before the page can hide or replace it.
+// Adds one non-enumerable property to window, `__eikon__`, shared by all our init scripts.
+(() => {
+  "use strict";
+  if (!Object.prototype.hasOwnProperty.call(window, "__eikon__")) {
+    Object.defineProperty(window, "__eikon__", { value: {}, enumerable: false });
+  }
+  const shared = window.__eikon__;
+  if (shared.shadowOf) return;
+
+  const natives = Object.create(null);
+  natives["Reflect.apply"] = Reflect.apply;
+  natives["JSON.stringify"] = JSON.stringify;
+  const wanted = {
+    Node: "nodeType firstChild nextSibling namespaceURI",
+    Element: "namespaceURI localName getAttribute getAttributeNames hasAttribute matches shadowRoot scrollLeft scrollTop",
+    CharacterData: "data",
+    Document: "documentElement doctype activeElement adoptedStyleSheets",
+    ShadowRoot: "mode activeElement adoptedStyleSheets",
+    HTMLInputElement: "type value checked indeterminate files",
+    HTMLTextAreaElement: "value",
+    HTMLSelectElement: "options",
+    HTMLOptionElement: "selected value",
+    HTMLTemplateElement: "content",
+    HTMLDetailsElement: "open",
+    HTMLDialogElement: "open",
+    HTMLCanvasElement: "toDataURL width height",
+    CSSStyleSheet: "cssRules",
+    CSSRule: "cssText",
+    Array: "sort join push",
+    String: "toWellFormed replace charCodeAt",
+  };
+  for (const owner of Object.keys(wanted)) {
+    const place = window[owner] && window[owner].prototype;
+    for (const name of wanted[owner].split(" ")) {
+      const found = place && Object.getOwnPropertyDescriptor(place, name);
+      if (found) natives[`${owner}.${name}`] = found.get || found.value;
+    }
+  }
+  shared.natives = natives;
+
+  const roots = new WeakMap();
+  const { apply } = Reflect;
+  const { get, set } = WeakMap.prototype;
+  shared.shadowOf = (element) => apply(get, roots, [element]) || null;
+
+  // A proxy keeps name, length and "[native code]", so the page sees the function it expects.
+  const watch = (place, name, keep) => {
+    const found = place && Object.getOwnPropertyDescriptor(place, name);
+    if (!found || typeof found.value !== "function") return;
+    const value = new Proxy(found.value, {
+      apply(native, self, args) {
+        const result = apply(native, self, args);
+        keep(self, result);
+        return result;
+      },
+    });
+    Object.defineProperty(place, name, { ...found, value });
+  };
+  watch(Element.prototype, "attachShadow", (host, root) => apply(set, roots, [host, root]));
+  // A closed root that came with the markup is only known to the element's internals.
+  const internalsRoot = window.ElementInternals
+    && Object.getOwnPropertyDescriptor(ElementInternals.prototype, "shadowRoot");
+  if (internalsRoot) {
+    watch(HTMLElement.prototype, "attachInternals", (host, internals) => {
+      const root = apply(internalsRoot.get, internals, []);
+      if (root) apply(set, roots, [host, root]);
+    });
+  }
+})();

@@ -1,0 +1,94 @@
+"""Start the browser, the same way for recording and for replay."""
+
+from __future__ import annotations
+
+import os
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.find import BrowserBinary, find_browser
+from eikon_engine.errors import BrowserDiedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from playwright.async_api import Browser
+
+FLAGS: Final[tuple[str, ...]] = (
+    "--disable-frame-rate-limit",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-domain-reliability",
+    "--disable-quic",
+    "--disable-sync",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--no-first-run",
+)
+"""Flags of every launch: no traffic of the browser's own, and no waiting for a display's frame rate."""
+
+SEALED_FLAGS: Final[tuple[str, ...]] = ("--host-resolver-rules=MAP * ~NOTFOUND",)
+"""What a sealed launch adds: no host name resolves, so that a request past our routes ends in an error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchOptions:
+    """How to start the browser."""
+
+    headless: bool = True
+    browser_path: Path | None = None
+    random_seed: int = 1
+    """Seed of `Math.random` in every frame and worker of the browser."""
+    sealed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaunchedBrowser:
+    """A running browser and what it was started from."""
+
+    browser: Browser
+    binary: BrowserBinary
+    flags: tuple[str, ...]
+    playwright_version: str
+
+
+def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
+    """List the flags that can change what a page sees, in order."""
+    return (
+        *FLAGS,
+        *(SEALED_FLAGS if options.sealed else ()),
+        f"--js-flags=--random-seed={options.random_seed}",
+    )
+
+
+@asynccontextmanager
+async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowser]:
+    """Run a browser for as long as the context is open.
+
+    Raises:
+        BrowserMissingError: no browser is installed, or the one asked for is not there.
+        BrowserDiedError: it was found, and did not start.
+    """
+    binary = find_browser(options.browser_path, environ=os.environ, headless=options.headless)
+    from playwright.async_api import Error, async_playwright
+
+    flags = launch_flags(options)
+    sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
+    async with async_playwright() as playwright:
+        try:
+            browser = await playwright.chromium.launch(
+                executable_path=str(binary.path),
+                headless=options.headless,
+                args=list(flags),
+                chromium_sandbox=sandbox,
+            )
+        except Error as error:
+            message = f"{binary.path} did not start: {error.message.splitlines()[0]}; try `eikon doctor`"
+            raise BrowserDiedError(message) from error
+        try:
+            yield LaunchedBrowser(browser=browser, binary=binary, flags=flags, playwright_version=version("playwright"))
+        finally:
+            await browser.close()

@@ -1,0 +1,212 @@
+"""Observe the pages of a session after an action."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.bind import Readiness, sight
+from eikon_engine.browser.ledger import describe_download
+from eikon_engine.browser.snapshot import capture_page
+from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
+from eikon_engine.network.keys import request_key
+from eikon_engine.trace.dom import PageSnapshot, frame_digest, masked_text
+from eikon_engine.trace.observation import (
+    DocumentLoad,
+    FrameObservation,
+    Observation,
+    PageObservation,
+    RedirectHop,
+    TargetState,
+)
+
+if TYPE_CHECKING:
+    from playwright.async_api import Download, Page, Request
+
+    from eikon_engine.browser.bind import Bound
+    from eikon_engine.browser.ledger import Happenings
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.observation import DownloadSeen
+
+CAPTURE_TRIES: Final = 20
+"""A page that navigates on its own between rest and snapshot is brought to rest again, this many times."""
+_NO_CONTENT: Final = (204, 205)
+_REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """An observation with the things it refers to by digest."""
+
+    observation: Observation
+    snapshots: dict[int, PageSnapshot] = field(default_factory=dict, repr=False)
+    """DOM by page ordinal, without secrets."""
+    downloads: tuple[tuple[DownloadSeen, bytes | None, str], ...] = ()
+    """Downloads with their content and URL."""
+
+
+async def observe(session: Session, bound: Bound | None) -> Sight:
+    """Take down everything that an observation holds; the session is at rest.
+
+    Raises:
+        BrowserDiedError: the browser went away.
+    """
+    target = await _target_state(session, bound)
+    snapshots, titles = await _capture(session)
+    virtual_ms = session.rest.take_time()
+    happened = session.ledger.take()
+    downloads = [await _download(page, download, session) for page, download in happened.downloads]
+    observation = Observation(
+        pages=tuple(
+            _page_observation(session, ordinal, snapshot, titles[ordinal]) for ordinal, snapshot in snapshots.items()
+        ),
+        documents=_documents(session, happened),
+        opened=tuple(happened.opened),
+        closed=tuple(happened.closed),
+        dialogs=tuple(
+            dialog.model_copy(update={"message": clean(session, dialog.message)}) for dialog in happened.dialogs
+        ),
+        downloads=tuple(seen for seen, _, _ in downloads),
+        target=target,
+        console_errors=tuple(clean(session, _without_reason(text)) for text in happened.console_errors),
+        page_errors=tuple(clean(session, text) for text in happened.page_errors),
+        requests=tuple(sorted(_keys(session, happened))),
+        virtual_ms=virtual_ms,
+    )
+    return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads))
+
+
+async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:
+    seen, content = await describe_download(page, download)
+    return seen, content, session.redactor.text(download.url)
+
+
+async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]]:
+    for _ in range(CAPTURE_TRIES):
+        pages = session.ledger.open_pages()
+        try:
+            taken = await asyncio.gather(*(capture_page(page) for _, page in pages))
+            titles = await asyncio.gather(*(_title(page) for _, page in pages))
+        except BrowserDiedError:
+            raise
+        except BrowserError as error:
+            if session.ledger.crashed:
+                message = "the browser went away while a page was observed"
+                raise BrowserDiedError(message) from error
+            await session.rest.quiesce()
+            continue
+        redact = session.redactor.text
+        snapshots = {
+            ordinal: masked_text(snapshot, redact) for (ordinal, _), snapshot in zip(pages, taken, strict=True)
+        }
+        return snapshots, {ordinal: clean(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)}
+    message = f"a page went on navigating by itself; no snapshot could be taken in {CAPTURE_TRIES} tries"
+    raise BrowserDiedError(message)
+
+
+async def _title(page: Page) -> str:
+    from playwright.async_api import Error
+
+    try:
+        return await page.title()
+    except Error as error:
+        raise BrowserError(error.message) from error
+
+
+async def _target_state(session: Session, bound: Bound | None) -> TargetState | None:
+    if bound is None or bound.identity.tag not in {"input", "textarea", "select"}:
+        return None
+    try:
+        seen = await sight(bound.locator, Readiness(visible=False))
+    except ActionError:
+        return None  # the page of the target is gone: nothing is left whose state could be told
+    if seen.state is None or seen.state.value is None:
+        return seen.state
+    return seen.state.model_copy(update={"value": clean(session, seen.state.value)})
+
+
+def _page_observation(session: Session, ordinal: int, snapshot: PageSnapshot, title: str) -> PageObservation:
+    redact = session.redactor.text
+    page = session.page(ordinal)
+    return PageObservation(
+        page=ordinal,
+        url=redact(page.url) if page is not None else snapshot.main.url,
+        title=title,
+        frames=tuple(
+            FrameObservation(path=frame.path, url=redact(frame.url), digest=frame_digest(frame))
+            for frame in snapshot.frames
+        ),
+    )
+
+
+def _documents(session: Session, happened: Happenings) -> tuple[DocumentLoad, ...]:
+    loads = []
+    for response in happened.responses:
+        request = response.request
+        page = _main_page(request)
+        if page is None or request.redirected_to is not None or response.status in _NO_CONTENT or request.failure:
+            continue
+        hops = session.traffic.document_hops(request) or _hops(request)
+        loads.append(
+            DocumentLoad(
+                page=session.ledger.pages.index(page),
+                url=session.redactor.text(response.url),
+                status=response.status,
+                hops=tuple(RedirectHop(url=session.redactor.text(url), status=status) for url, status in hops),
+            )
+        )
+    return tuple(loads)
+
+
+def _hops(request: Request) -> tuple[tuple[str, int], ...]:
+    hops: list[tuple[str, int]] = []
+    earlier = request.redirected_from
+    while earlier is not None:
+        answer = earlier.existing_response
+        hops.append((earlier.url, answer.status if answer is not None else 0))
+        earlier = earlier.redirected_from
+    return tuple(reversed(hops))
+
+
+def _main_page(request: Request) -> Page | None:
+    """Return the page whose main frame a document is for; None for one of an inner frame or a page that is gone."""
+    from playwright.async_api import Error
+
+    try:
+        frame = request.frame
+    except Error:
+        return None
+    return frame.page if frame.parent_frame is None else None
+
+
+def _keys(session: Session, happened: Happenings) -> list[str]:
+    return [
+        key_of(session, request)
+        for request in happened.requests
+        if request.redirected_from is None and not session.traffic.is_continuation(request)
+    ]
+
+
+def key_of(session: Session, request: Request) -> str:
+    """Compute the key of a request, without secrets."""
+    body = request.post_data_buffer
+    return request_key(
+        request.method,
+        session.redactor.text(request.url),
+        None if body is None else session.redactor.key_data(body),
+        request.headers.get("content-type"),
+    )
+
+
+def clean(session: Session, text: str) -> str:
+    """Prepare a text of a page for a file: without secrets, and without halves of characters, which JSON cannot say."""
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return session.redactor.text(text)
+
+
+def _without_reason(text: str) -> str:
+    """Drop the reason phrase of an HTTP status: servers word it differently, and it never reaches a page."""
+    return _REASON_PHRASE.sub(r"\1", text)

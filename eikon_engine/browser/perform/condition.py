@@ -1,0 +1,136 @@
+"""Wait for a condition in page time, and demand an expectation without waiting."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, assert_never
+
+from eikon_engine.browser.bind import Readiness, locate, sight
+from eikon_engine.browser.perform.deed import Deed, require_page, translated
+from eikon_engine.errors import AssertionFailedError, TargetAmbiguousError, WaitTimeoutError
+from eikon_engine.trace.actions import (
+    AssertCount,
+    AssertText,
+    AssertUrl,
+    AssertVisible,
+    FunctionCondition,
+    LoadStateCondition,
+    SelectorCondition,
+    UrlCondition,
+)
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+    from eikon_engine.browser.bind import Sighting
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.actions import Assert, Condition, WaitFor
+    from eikon_engine.trace.target import Target
+
+_STEP_MS = 50.0
+_ANY = Readiness(visible=False)
+
+
+async def wait_for(session: Session, action: WaitFor) -> Deed:
+    """Let page time pass until the condition holds.
+
+    Raises:
+        WaitTimeoutError: it did not hold before the deadline.
+    """
+    page = require_page(session, action.page)
+    waited = 0.0
+    while not (found := await _meets(page, action.condition))[0]:
+        if waited >= action.timeout_ms:
+            message = f"waited {waited:.0f} ms of page time for {describe(action.condition)}; {found[1]}"
+            raise WaitTimeoutError(message)
+        await session.rest.tick(min(_STEP_MS, action.timeout_ms - waited))
+        waited += _STEP_MS
+    return Deed()
+
+
+async def demand(session: Session, action: Assert) -> Deed:
+    """Look once, and compare.
+
+    Raises:
+        AssertionFailedError: the expectation does not hold.
+    """
+    page = require_page(session, action.page)
+    match action.expectation:
+        case AssertUrl(url=wanted):
+            _require(url_matches(wanted, page.url), f"the URL {wanted}", page.url)
+        case AssertCount(target=target, count=count):
+            seen = await sight(locate(page, target), _ANY)
+            _require(seen.count == count, f"{count} of {target}", str(seen.count))
+        case AssertVisible(target=target):
+            seen = await _one(page, target)
+            _require(seen.visible, f"{target} visible", "hidden" if seen.count else "no such element")
+        case AssertText(target=target, text=text, contains=contains):
+            seen = await _one(page, target)
+            holds = text in seen.text if contains else text == seen.text
+            wanted = f"{target} {'with' if contains else 'reading'} {text!r}"
+            _require(bool(seen.count) and holds, wanted, repr(seen.text) if seen.count else "no such element")
+        case _:
+            assert_never(action.expectation)
+    return Deed()
+
+
+async def _one(page: Page, target: Target) -> Sighting:
+    seen = await sight(locate(page, target), _ANY)
+    if seen.count > 1:
+        message = f"{target}: wanted one element, found {seen.count}: {', '.join(seen.matches)}"
+        raise TargetAmbiguousError(message)
+    return seen
+
+
+def _require(holds: bool, wanted: str, found: str) -> None:  # noqa: FBT001 - reads as a sentence
+    if not holds:
+        message = f"wanted {wanted}, found {found}"
+        raise AssertionFailedError(message)
+
+
+async def _meets(page: Page, condition: Condition) -> tuple[bool, str]:
+    """Say whether a condition holds now, and what was found."""
+    match condition:
+        case SelectorCondition(target=target, state=state):
+            seen = await sight(locate(page, target), _ANY)
+            if seen.count > 1 and state in {"visible", "attached"}:
+                message = f"{target}: wanted one element, found {seen.count}: {', '.join(seen.matches)}"
+                raise TargetAmbiguousError(message)
+            holds = {
+                "attached": seen.count == 1,
+                "detached": seen.count == 0,
+                "visible": seen.visible,
+                "hidden": seen.count == 0 or (seen.count == 1 and not seen.visible),
+            }[state]
+            return holds, f"found {seen.count} matching, {'visible' if seen.visible else 'not visible'}"
+        case UrlCondition(url=url):
+            return url_matches(url, page.url), f"the URL is {page.url}"
+        case LoadStateCondition(state=state):
+            async with translated("reading the load state"):
+                ready = await page.evaluate("document.readyState")
+            return ready == "complete" or (state == "domcontentloaded" and ready == "interactive"), f"it is {ready}"
+        case FunctionCondition(expression=expression):
+            async with translated(f"evaluating {expression}"):
+                return bool(await page.evaluate(f"() => !!({expression})")), "it is not true"
+        case _:
+            assert_never(condition)
+
+
+def url_matches(pattern: str, url: str) -> bool:
+    """Compare a URL with a pattern in which `*` stands for any run of characters."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), url) is not None
+
+
+def describe(condition: Condition) -> str:
+    """Name a condition for people."""
+    match condition:
+        case SelectorCondition(target=target, state=state):
+            return f"{target} to be {state}"
+        case UrlCondition(url=url):
+            return f"the URL {url}"
+        case LoadStateCondition(state=state):
+            return f"load state {state}"
+        case FunctionCondition(expression=expression):
+            return f"{expression} to be true"
+        case _:
+            assert_never(condition)

@@ -1,0 +1,66 @@
+"""What performing an action gives, beside what the pages show afterwards."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.errors import PageMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Page
+
+    from eikon_engine.browser.bind import Bound
+    from eikon_engine.browser.session import Session
+
+ACT_TIMEOUT_MS: Final = 10_000.0
+"""Wall time for an action on an element that is ready: a last defence, since waiting is done in page time before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deed:
+    """The elements an action was bound to, and what it brought."""
+
+    bound: Bound | None = None
+    bound_second: Bound | None = None
+    """The element that a drag ended on."""
+    picture: bytes | None = None
+
+
+def require_page(session: Session, ordinal: int) -> Page:
+    """Return an open page.
+
+    Raises:
+        PageMissingError: no page of that ordinal is open.
+    """
+    page = session.page(ordinal)
+    if page is None:
+        listing = ", ".join(str(number) for number, _ in session.ledger.open_pages()) or "none"
+        message = f"wanted page {ordinal} (in order of opening), found open pages: {listing}"
+        raise PageMissingError(message)
+    return page
+
+
+@asynccontextmanager
+async def translated(wanted: str) -> AsyncIterator[None]:
+    """Turn errors of Playwright inside the block into ours."""
+    from playwright.async_api import Error
+
+    try:
+        yield
+    except Error as error:
+        raise translate(error, wanted) from error
+
+
+@asynccontextmanager
+async def closed_gate(session: Session) -> AsyncIterator[None]:
+    """Hold back answers from the network while an action is under way, so that none falls between its events."""
+    session.rest.gate.clear()
+    try:
+        yield
+    finally:
+        session.rest.gate.set()

@@ -1,0 +1,67 @@
+"""Which function performs which action."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from eikon_engine.browser.perform import condition, form, keyboard, navigation, page, pointer
+from eikon_engine.browser.perform.deed import Deed, require_page
+from eikon_engine.trace import actions
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.session import Session
+
+
+async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """Perform exactly one action, once.
+
+    Raises:
+        ActionError: it could not be performed exactly as asked.
+        SecretMissingError: it types a secret that nobody gave.
+    """
+    match action:
+        case actions.Navigate():
+            return await navigation.navigate(session, action)
+        case actions.Reload():
+            return await navigation.reload(session, action)
+        case actions.GoBack() | actions.GoForward():
+            return await navigation.travel(session, action)
+        case actions.Click() | actions.DoubleClick():
+            return await pointer.click(session, action)
+        case actions.Hover():
+            return await pointer.hover(session, action)
+        case actions.Check() | actions.Uncheck():
+            return await pointer.set_checked(session, action)
+        case actions.Drag():
+            return await pointer.drag(session, action)
+        case actions.Download():
+            return await pointer.download(session, action)
+        case actions.Fill():
+            return await keyboard.fill(session, action)
+        case actions.TypeText():
+            return await keyboard.type_text(session, action)
+        case actions.Press():
+            return await keyboard.press(session, action)
+        case actions.SelectOption():
+            return await form.select_option(session, action)
+        case actions.SetInputFiles():
+            return await form.set_input_files(session, action)
+        case actions.Scroll():
+            return await form.scroll(session, action)
+        case actions.WaitFor():
+            return await condition.wait_for(session, action)
+        case actions.Assert():
+            return await condition.demand(session, action)
+        case actions.AnswerDialog():
+            return await page.answer_dialog(session, action)
+        case actions.SwitchPage():
+            return await page.switch_page(session, action)
+        case actions.ClosePage():
+            return await page.close_page(session, action)
+        case actions.Screenshot():
+            return await page.screenshot(session, action)
+        case actions.ExtractDom() | actions.Note():
+            require_page(session, action.page)
+            return Deed()
+        case _:
+            assert_never(action)

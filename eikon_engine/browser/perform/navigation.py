@@ -1,0 +1,66 @@
+"""Navigate, go back and forward, reload."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.perform.deed import Deed, require_page
+from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.errors import NavigationError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from playwright.async_api import Response
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.actions import GoBack, GoForward, Navigate, Reload
+
+
+async def navigate(session: Session, action: Navigate) -> Deed:
+    """Load a URL."""
+    page = require_page(session, action.page)
+    load = page.goto(action.url, wait_until=action.wait_until, timeout=action.timeout_ms, referer=action.referer)
+    await _load(session, load, f"navigating to {action.url}")
+    return Deed()
+
+
+async def reload(session: Session, action: Reload) -> Deed:
+    """Load the current document again."""
+    page = require_page(session, action.page)
+    await _load(session, page.reload(wait_until=action.wait_until, timeout=action.timeout_ms), "reloading")
+    return Deed()
+
+
+async def travel(session: Session, action: GoBack | GoForward) -> Deed:
+    """Move one step through the history of a page.
+
+    Raises:
+        NavigationError: the history has no such entry.
+    """
+    page = require_page(session, action.page)
+    before = await page.evaluate("[history.length, location.href]")
+    if action.type == "go_back":
+        move, wanted = page.go_back(wait_until=action.wait_until, timeout=action.timeout_ms), "going back"
+    else:
+        move, wanted = page.go_forward(wait_until=action.wait_until, timeout=action.timeout_ms), "going forward"
+    response = await _load(session, move, wanted)
+    await session.rest.quiesce()
+    if response is None and [before[0], page.url] == before:
+        message = f"{wanted}: the history of page {action.page} has no such entry; it stays at {page.url}"
+        raise NavigationError(message)
+    return Deed()
+
+
+async def _load(session: Session, load: Awaitable[Response | None], wanted: str) -> Response | None:
+    from playwright.async_api import Error
+
+    redirects, downloads = session.redirects_served, session.ledger.downloads_begun
+    try:
+        return await load
+    except Error as error:
+        if session.redirects_served > redirects:
+            return None  # a recorded redirect of a document is followed by a navigation of our own
+        if session.ledger.downloads_begun > downloads or "Download is starting" in error.message:
+            return None  # the document turned out to be a download
+        raise translate(error, wanted) from error

@@ -1,0 +1,92 @@
+"""Click, double click, hover, check, uncheck, drag, download."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.browser.bind import Bound, Readiness, bind
+from eikon_engine.browser.perform.deed import ACT_TIMEOUT_MS, Deed, closed_gate, require_page, translated
+from eikon_engine.errors import DownloadMissingError
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.actions import Check, Click, DoubleClick, Download, Drag, Hover, Uncheck
+
+
+async def click(session: Session, action: Click | DoubleClick) -> Deed:
+    """Click once or twice on the target."""
+    bound = await _bind_pointer(session, action, enabled=True)
+    options = {**_pointer_options(action), "button": action.button}
+    async with translated(f"clicking {action.target}"), closed_gate(session):
+        if action.type == "click":
+            await bound.locator.click(delay=action.delay_ms, no_wait_after=True, **options)
+        else:
+            await bound.locator.dblclick(**options)
+    return Deed(bound=bound)
+
+
+async def hover(session: Session, action: Hover) -> Deed:
+    """Move the pointer over the target."""
+    bound = await _bind_pointer(session, action, enabled=False)
+    async with translated(f"hovering over {action.target}"), closed_gate(session):
+        await bound.locator.hover(**_pointer_options(action))
+    return Deed(bound=bound)
+
+
+async def set_checked(session: Session, action: Check | Uncheck) -> Deed:
+    """Check or uncheck the target."""
+    bound = await _bind_pointer(session, action, enabled=True)
+    options = _pointer_options(action)
+    options.pop("modifiers")
+    async with translated(f"{action.type}ing {action.target}"), closed_gate(session):
+        await bound.locator.set_checked(action.type == "check", **options)
+    return Deed(bound=bound)
+
+
+async def drag(session: Session, action: Drag) -> Deed:
+    """Drag the target onto another element."""
+    page = require_page(session, action.page)
+    readiness = Readiness(pointer=True)
+    bound = await bind(page, action.target, session.rest, readiness, action.timeout_ms)
+    second = await bind(page, action.to, session.rest, Readiness(), action.timeout_ms)
+    async with translated(f"dragging {action.target} to {action.to}"), closed_gate(session):
+        await bound.locator.drag_to(second.locator, timeout=ACT_TIMEOUT_MS)
+    return Deed(bound=bound, bound_second=second)
+
+
+async def download(session: Session, action: Download) -> Deed:
+    """Click on the target, and see a download begin.
+
+    Raises:
+        DownloadMissingError: none began before the deadline.
+    """
+    bound = await _bind_pointer(session, action, enabled=True)
+    before = session.ledger.downloads_begun
+    async with translated(f"clicking {action.target}"), closed_gate(session):
+        await bound.locator.click(no_wait_after=True, **_pointer_options(action))
+    waited = 0.0
+    await session.rest.quiesce()
+    while session.ledger.downloads_begun == before:
+        if waited >= action.timeout_ms:
+            message = f"clicking {action.target}: wanted a download, none began within {waited:.0f} ms of page time"
+            raise DownloadMissingError(message)
+        await session.rest.tick(100)
+        waited += 100
+    return Deed(bound=bound)
+
+
+async def _bind_pointer(
+    session: Session, action: Check | Click | DoubleClick | Download | Hover | Uncheck, *, enabled: bool
+) -> Bound:
+    page = require_page(session, action.page)
+    readiness = Readiness(enabled=enabled, pointer=True, position=action.position)
+    return await bind(page, action.target, session.rest, readiness, action.timeout_ms)
+
+
+def _pointer_options(action: Check | Click | DoubleClick | Download | Hover | Uncheck) -> dict[str, Any]:
+    position = action.position
+    return {
+        "modifiers": list(action.modifiers) or None,
+        "position": {"x": position.x, "y": position.y} if position else None,
+        "timeout": ACT_TIMEOUT_MS,
+    }

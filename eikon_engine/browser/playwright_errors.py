@@ -1,0 +1,63 @@
+"""The one edge at which errors of Playwright become ours."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import (
+    ActionError,
+    ActionRejectedError,
+    BrowserDiedError,
+    EikonError,
+    NavigationError,
+    OptionMissingError,
+    PageMissingError,
+    TargetAmbiguousError,
+    TargetMissingError,
+    TargetNotActionableError,
+    WaitTimeoutError,
+)
+
+if TYPE_CHECKING:
+    from playwright.async_api import Error as PlaywrightError
+
+PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
+    (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError),
+    (r"Target page, context or browser has been closed|Target closed", PageMissingError),
+    (r"strict mode violation", TargetAmbiguousError),
+    (r"did not find some options", OptionMissingError),
+    (r"intercepts pointer events|is not (visible|enabled|editable|stable)", TargetNotActionableError),
+    (r"outside of the viewport|Element is not attached|Element is outside", TargetNotActionableError),
+    (r"Not a checkbox or radio button|Element is not an? <|Unknown key|Cannot type text into", ActionRejectedError),
+    (r"Malformed value|Node is not an HTMLInputElement|Clicking the checkbox did not change", ActionRejectedError),
+    (r"net::ERR_|Cannot navigate to invalid URL|Navigation failed|by another navigation", NavigationError),
+    (r"(?s)Timeout .*exceeded.*navigating to|Page\.(goto|reload|go_back|go_forward): Timeout", NavigationError),
+    (r"(?s)Timeout .*exceeded.*waiting for locator", TargetMissingError),
+    (r"Timeout .*exceeded", WaitTimeoutError),
+)
+"""What Playwright says, and the error it stands for; the first pattern that is found counts."""
+
+
+def translate(error: PlaywrightError, wanted: str) -> EikonError:
+    """Turn an error of Playwright into ours; `wanted` says in a few words what was tried.
+
+    What no pattern knows becomes `action-rejected`: the browser refused, and its own first line says why.
+    """
+    for pattern, kind in PATTERNS:
+        if re.search(pattern, error.message):
+            return kind(f"{wanted}: {first_line(error.message)}")
+    return ActionRejectedError(f"{wanted}: {first_line(error.message)}")
+
+
+def first_line(message: str) -> str:
+    """Keep the part that says what happened, without the call log and the name of the call."""
+    line = message.split("Call log:", maxsplit=1)[0].strip().splitlines()[0] if message.strip() else "no message"
+    reason = re.search(r"<[^>]+>.* intercepts pointer events|element is not [a-z]+|did not find some options", message)
+    line = re.sub(r"^(?:[A-Z][A-Za-z]+\.[a-z_]+: )?(?:Error: )?", "", line)
+    return f"{line} ({reason.group(0)})" if reason and reason.group(0) not in line else line
+
+
+def is_action_error(error: EikonError) -> bool:
+    """Say whether a mission can record the error as the result of an action."""
+    return isinstance(error, ActionError)

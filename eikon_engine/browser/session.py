@@ -1,0 +1,126 @@
+"""One browser context made from an environment: what a page sees is the same when recording and when replaying."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Literal
+
+from eikon_engine.browser.ledger import PageLedger
+from eikon_engine.browser.rest import Rest
+from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.secret_text import Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser, BrowserContext, Page
+
+    from eikon_engine.browser.traffic import Traffic
+    from eikon_engine.trace.blobs import BlobStore
+    from eikon_engine.trace.environment import Environment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionOptions:
+    """What a session is made from, beside its browser."""
+
+    environment: Environment
+    storage_state: dict[str, Any] | None = None
+    """Cookies and local storage to begin with, in Playwright's format."""
+    secrets: Secrets = field(default_factory=Secrets)
+    scripts: bool = True
+    """Whether pages may run JavaScript."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """A context with its ledger, its clock and its secrets; mutable, because it is a running thing."""
+
+    context: BrowserContext
+    ledger: PageLedger
+    rest: Rest
+    environment: Environment
+    secrets: Secrets
+    redactor: Redactor
+    traffic: Traffic
+    redirects_served: int = 0
+    """How many recorded redirects of documents were replayed by a navigation of our own."""
+    uploads: BlobStore | None = None
+    """Where the content of uploaded files lies."""
+
+    def page(self, ordinal: int) -> Page | None:
+        """Return a page by ordinal; None if it is not open."""
+        return dict(self.ledger.open_pages()).get(ordinal)
+
+    def secret_name(self, text: str) -> str | None:
+        """Return the name of the secret that a text is, if it is one."""
+        return next((name for name, value in self.secrets.values.items() if value == text), None)
+
+    def keep_secret(self, text: str) -> None:
+        """Treat a text that went into a password field as a secret from now on."""
+        if not text or self.secret_name(text) is not None:
+            return
+        taken = self.secrets.values.keys()
+        names = ("PASSWORD", *(f"PASSWORD_{number}" for number in range(2, len(taken) + 3)))
+        name = next(name for name in names if name not in taken)
+        self.secrets = Secrets({**self.secrets.values, name: text})
+        self.redactor = Redactor(self.secrets.values)
+
+
+@asynccontextmanager
+async def open_session(browser: Browser, options: SessionOptions, traffic: Traffic) -> AsyncIterator[Session]:
+    """Open a context with one page in it, its routes set before the page opens."""
+    context = await browser.new_context(**context_arguments(options))
+    try:
+        ledger = PageLedger(context)
+        browser.on("disconnected", lambda _browser: ledger.mark_dead())
+        if options.scripts:
+            await context.clock.pause_at(options.environment.clock_start_ms / 1000)
+            for script in init_scripts(options.environment.random_seed):
+                await context.add_init_script(script)
+        session = Session(
+            context=context,
+            ledger=ledger,
+            rest=Rest(context, ledger),
+            environment=options.environment,
+            secrets=options.secrets,
+            redactor=Redactor(options.secrets.values),
+            traffic=traffic,
+        )
+        await traffic.start(session)
+        await context.new_page()
+        ledger.take()
+        yield session
+    finally:
+        await traffic.stop()
+        if browser.is_connected():
+            await context.close()
+
+
+def context_arguments(options: SessionOptions) -> dict[str, Any]:
+    """Build the arguments of `Browser.new_context`, whose types Playwright does not export."""
+    environment = options.environment
+    scheme: Literal["light", "dark", "no-preference"] = environment.color_scheme
+    return {
+        "viewport": {"width": environment.viewport.width, "height": environment.viewport.height},
+        "device_scale_factor": environment.device_scale_factor,
+        "locale": environment.locale,
+        "timezone_id": environment.timezone,
+        "user_agent": environment.user_agent or None,
+        "color_scheme": scheme,
+        "service_workers": "block",
+        "accept_downloads": True,
+        "java_script_enabled": options.scripts,
+        "storage_state": options.storage_state,
+    }
+
+
+def init_scripts(seed: int) -> tuple[str, ...]:
+    """Return the scripts that run in every document, in their order; the same ones in recording and replay."""
+    folder = files("eikon_engine.browser")
+    determinism = folder.joinpath("init_determinism.js").read_text(encoding="utf-8")
+    shadow = folder.joinpath("init_shadow.js").read_text(encoding="utf-8")
+    comment_end = determinism.index("(seed =>")
+    return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", shadow)

@@ -1,0 +1,119 @@
+"""Take snapshots of the documents of a page."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import BrowserError
+from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, parse_frame
+
+if TYPE_CHECKING:
+    from playwright.async_api import ElementHandle, Frame, Page
+
+_SCRIPTS: Final = "eikon_engine.browser"
+
+
+@cache
+def shadow_init_script() -> str:
+    """Return the init script that makes closed shadow roots readable; add it to every context before its first page."""
+    return _script("init_shadow.js")
+
+
+async def capture_frame(frame: Frame) -> FrameSnapshot:
+    """Take a snapshot of the document of one frame.
+
+    Raises:
+        BrowserError: the document went away, by a navigation or with the browser.
+
+    """
+    return await _capture(frame, _frame_path(frame))
+
+
+async def capture_page(page: Page) -> PageSnapshot:
+    """Take snapshots of all frames of a page at once, the main frame first.
+
+    A frame that is removed meanwhile is left out.
+
+    Raises:
+        BrowserError: a document went away, by a navigation or with the browser.
+
+    """
+    places = _frame_tree(page.main_frame)
+    taken = await asyncio.gather(*(_capture_attached(frame, path) for path, frame in places))
+    return PageSnapshot(frames=tuple(frame for frame in taken if frame is not None))
+
+
+def _frame_tree(main: Frame) -> list[tuple[str, Frame]]:
+    """Return all frames with their paths, each before those inside it."""
+    found: list[tuple[str, Frame]] = []
+    waiting = [("", main)]
+    while waiting:
+        path, frame = waiting.pop()
+        found.append((path, frame))
+        inner = [(f"{path}.{place}" if path else str(place), child) for place, child in enumerate(frame.child_frames)]
+        waiting.extend(reversed(inner))
+    return found
+
+
+def _frame_path(frame: Frame) -> str:
+    """Return the place of a frame in the frame tree."""
+    places: list[str] = []
+    while (parent := frame.parent_frame) is not None:
+        places.append(str(parent.child_frames.index(frame)))
+        frame = parent
+    return ".".join(reversed(places))
+
+
+async def _capture_attached(frame: Frame, path: str) -> FrameSnapshot | None:
+    """Take a snapshot, or nothing of a frame that is gone."""
+    try:
+        return await _capture(frame, path)
+    except BrowserError:
+        if path and frame.is_detached():
+            return None
+        raise
+
+
+async def _capture(frame: Frame, path: str) -> FrameSnapshot:
+    """Serialize a document in the page and read the result."""
+    from playwright.async_api import Error
+
+    owners = await asyncio.gather(*(_owner(child) for child in frame.child_frames))
+    try:
+        text = await frame.evaluate(_script("dom_snapshot.js"), {"frames": owners})
+    except Error as error:
+        reason = error.message.splitlines()[0]
+        message = f"wanted a DOM snapshot of frame {path or 'main'} ({frame.url}), found {reason}; take it at rest"
+        raise BrowserError(message) from error
+    finally:
+        await asyncio.gather(*(_release(owner) for owner in owners if owner is not None))
+    return parse_frame(text, path=path, url=frame.url, name=frame.name)
+
+
+async def _owner(frame: Frame) -> ElementHandle | None:
+    """Return the element a frame lives in, nothing when it is just being removed."""
+    from playwright.async_api import Error
+
+    try:
+        return await frame.frame_element()
+    except Error:
+        return None
+
+
+async def _release(handle: ElementHandle) -> None:
+    """Let the page forget a handle; one whose document is gone is forgotten already."""
+    from playwright.async_api import Error
+
+    try:
+        await handle.dispose()
+    except Error:
+        return
+
+
+@cache
+def _script(name: str) -> str:
+    """Read one of the scripts that run inside pages."""
+    return files(_SCRIPTS).joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,176 @@
+"""Play a mission on its stored DOM snapshots alone: no site, no recorded responses, no scripts.
+
+Before each action its page shows what the recording saw after the action before; the target is bound there exactly as
+in a real replay. Effects of actions are not run, so nothing is observed afterwards.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.bind import Bound, Readiness, bind
+from eikon_engine.browser.perform.condition import demand, wait_for
+from eikon_engine.browser.perform.deed import require_page
+from eikon_engine.browser.session import open_session
+from eikon_engine.browser.worker import Performed
+from eikon_engine.errors import ActionError, NetworkPartMissingError
+from eikon_engine.outcome.outcomes import NetworkOutcome
+from eikon_engine.trace import actions
+from eikon_engine.trace.dom import render_html
+from eikon_engine.trace.dom.stored import load_snapshot
+from eikon_engine.trace.execution import Failed, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser, Page, Request, Route
+
+    from eikon_engine.browser.session import Session, SessionOptions
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.observation import Observation, PageObservation
+
+BLANK = "about:blank"
+
+
+class SnapshotTraffic:
+    """Answer the document of each page with its snapshot, and nothing else."""
+
+    def __init__(self) -> None:
+        """Begin without documents."""
+        self.documents: dict[str, str] = {}
+        self.served = 0
+
+    async def start(self, session: Session) -> None:
+        """Route everything."""
+        await session.context.route("**/*", self._serve)
+
+    async def stop(self) -> None:
+        """Do nothing: nothing runs in the background."""
+
+    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - asked of every kind of traffic
+        """Say no: nothing is redirected."""
+        return False
+
+    def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG002 - as above
+        """Return nothing: nothing is redirected."""
+        return ()
+
+    def outcome(self) -> NetworkOutcome:
+        """Count the documents."""
+        return NetworkOutcome(served=self.served)
+
+    async def _serve(self, route: Route) -> None:
+        document = self.documents.get(route.request.url.split("#")[0])
+        if document is None or not route.request.is_navigation_request():
+            await route.abort("blockedbyclient")
+            return
+        self.served += 1
+        await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=document)
+
+
+class SnapshotPlayer:
+    """Bind the targets of actions on stored snapshots."""
+
+    def __init__(self, session: Session, bundle: Bundle, traffic: SnapshotTraffic) -> None:
+        """Play `bundle` in an open session."""
+        self.session = session
+        self._bundle = bundle
+        self._traffic = traffic
+        self._shown: dict[int, PageObservation] = {}
+
+    async def execute(self, action: actions.Action, recorded: Observation | None = None) -> Performed:
+        """Bind the target of the action on the page as it was before it, then move on to what it led to.
+
+        Raises:
+            NetworkPartMissingError: the recording kept no snapshot of the page the action needs.
+        """
+        error: ActionError | None = None
+        bound: Bound | None = None
+        try:
+            bound = await self._try(action)
+        except ActionError as caught:
+            error = caught
+        if recorded is not None:
+            self._shown = {page.page: page for page in recorded.pages}
+        return Performed(
+            result=Succeeded() if error is None else Failed(code=error.code, message=error.message),
+            observation=None,
+            error=error,
+            identity=bound.identity if bound else None,
+        )
+
+    async def picture(self, page: int) -> bytes | None:
+        """Take a PNG of a page as the recording saw it last; None if it kept no snapshot."""
+        shown = self._shown.get(page)
+        if shown is None or shown.snapshot is None:
+            return None
+        await self._show(page)
+        return await self._page().screenshot(animations="disabled", caret="hide")
+
+    def network(self) -> NetworkOutcome:
+        """Count the documents served."""
+        return self._traffic.outcome()
+
+    async def _try(self, action: actions.Action) -> Bound | None:
+        match action:
+            case actions.WaitFor(condition=actions.SelectorCondition() as condition):
+                # What was waited for came by page time, which a snapshot has none of: it is looked for, not compared.
+                if condition.state in {"visible", "attached"}:
+                    return None
+                await self._show(action.page)
+                await wait_for(self.session, action.model_copy(update={"page": 0, "timeout_ms": 1.0}))
+            case actions.Assert(expectation=actions.AssertUrl()):
+                return None
+            case actions.Assert():
+                await self._show(action.page)
+                await demand(self.session, action.model_copy(update={"page": 0}))
+            case _:
+                return await self._bind(action)
+        return None
+
+    async def _bind(self, action: actions.Action) -> Bound | None:
+        target = getattr(action, "target", None)
+        if target is None:
+            return None
+        await self._show(action.page)
+        pointer = isinstance(action, actions.Click | actions.DoubleClick | actions.Download | actions.Hover)
+        editable = isinstance(action, actions.Fill | actions.TypeText)
+        readiness = Readiness(
+            visible=not isinstance(action, actions.SetInputFiles), enabled=pointer or editable, editable=editable
+        )
+        page = require_page(self.session, 0)
+        bound = await bind(page, target, self.session.rest, readiness, timeout_ms=0)
+        if isinstance(action, actions.Drag):
+            await bind(page, action.to, self.session.rest, Readiness(), timeout_ms=0)
+        return bound
+
+    async def _show(self, ordinal: int) -> None:
+        """Load the snapshot of a page into the one real page."""
+        shown = self._shown.get(ordinal)
+        if shown is None or shown.snapshot is None:
+            message = f"no DOM snapshot of page {ordinal} was recorded before this action; replay it sealed or live"
+            raise NetworkPartMissingError(message)
+        snapshot = load_snapshot(self._bundle.dom, shown.snapshot)
+        html = render_html(snapshot.main, frames=snapshot.frames)
+        page = self._page()
+        if not shown.url.startswith(("http:", "https:")):
+            await page.set_content(html, wait_until="load")
+            return
+        self._traffic.documents = {shown.url.split("#")[0]: html}
+        await page.goto(BLANK)
+        await page.goto(shown.url, wait_until="load")
+
+    def _page(self) -> Page:
+        return require_page(self.session, 0)
+
+
+@asynccontextmanager
+async def open_snapshot_player(
+    browser: Browser, options: SessionOptions, bundle: Bundle
+) -> AsyncIterator[SnapshotPlayer]:
+    """Open a session without scripts, with a player in it."""
+    traffic = SnapshotTraffic()
+    async with open_session(browser, replace(options, scripts=False), traffic) as session:
+        yield SnapshotPlayer(session, bundle, traffic)

@@ -1,0 +1,82 @@
+"""What answers the requests of a session: the network, or a recording of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from eikon_engine.outcome.outcomes import NetworkOutcome
+
+if TYPE_CHECKING:
+    from playwright.async_api import Request, Route, WebSocketRoute
+
+    from eikon_engine.browser.session import Session
+
+
+class Traffic(Protocol):
+    """Route every request of a session."""
+
+    async def start(self, session: Session) -> None:
+        """Set the routes of the session's context, before its first page opens."""
+
+    async def stop(self) -> None:
+        """End what runs in the background."""
+
+    def is_continuation(self, request: Request) -> bool:
+        """Say whether a request only goes on with one that was counted already."""
+
+    def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return URL and status of the redirects before a continued document."""
+
+    def outcome(self) -> NetworkOutcome:
+        """Sum up how the requests were met."""
+
+
+class LiveTraffic:
+    """Let every request through to the network.
+
+    Requests are routed all the same: a route switches the HTTP cache off and holds requests back while the clock
+    moves, in a live run as in a sealed one.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing served."""
+        self._served = 0
+        self._sockets: list[str] = []
+        self._session: Session | None = None
+
+    async def start(self, session: Session) -> None:
+        """Route everything."""
+        self._session = session
+        await session.context.route("**/*", self._pass_on)
+        await session.context.route_web_socket(lambda _url: True, self._pass_on_socket)
+
+    async def stop(self) -> None:
+        """Do nothing: nothing runs in the background."""
+
+    def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - asked of every kind of traffic
+        """Say no: the network redirects by itself."""
+        return False
+
+    def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG002 - as above
+        """Return nothing: the browser knows the redirects."""
+        return ()
+
+    def outcome(self) -> NetworkOutcome:
+        """Count the requests, and name what is not recorded."""
+        notes = (f"WebSocket traffic is passed on but not recorded: {url}" for url in self._sockets)
+        return NetworkOutcome(served=self._served, notes=tuple(notes))
+
+    async def _pass_on(self, route: Route) -> None:
+        from playwright.async_api import Error
+
+        if self._session is not None:
+            await self._session.rest.gate.wait()
+        self._served += 1
+        try:
+            await route.continue_()
+        except Error:
+            self._served -= 1  # the page or the request went away while it was held back
+
+    def _pass_on_socket(self, socket: WebSocketRoute) -> None:
+        self._sockets.append(socket.url)
+        socket.connect_to_server()

@@ -1,0 +1,166 @@
+"""The strict browser worker: one action, one match, one try, then an observation."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from eikon_engine.browser.observe import Sight, observe
+from eikon_engine.browser.perform import perform
+from eikon_engine.browser.perform.deed import Deed, require_page
+from eikon_engine.browser.session import SessionOptions, open_session
+from eikon_engine.browser.snapshot import capture_page
+from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
+from eikon_engine.trace.actions import AnswerDialog, Drag
+from eikon_engine.trace.dom import PageSnapshot, masked_text
+from eikon_engine.trace.execution import Failed, Result, Succeeded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from playwright.async_api import Browser
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.traffic import Traffic
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.target import Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Performed:
+    """One action, performed: how it ended and what was seen afterwards."""
+
+    result: Result
+    observation: Observation | None
+    """None where nothing could be observed: snapshot playback runs no effects."""
+    error: ActionError | None = None
+    """The error behind a failed result."""
+    identity: Identity | None = None
+    """The element that was hit."""
+    identity_second: Identity | None = None
+    """The element that a drag ended on."""
+    picture: bytes | None = field(default=None, repr=False)
+    """PNG of a screenshot action."""
+    sight: Sight | None = field(default=None, repr=False)
+    """Snapshots and downloads behind the observation."""
+
+
+class Worker(Protocol):
+    """Something that performs actions one at a time."""
+
+    async def execute(self, action: Action, recorded: Observation | None = None) -> Performed:
+        """Perform exactly one action; `recorded` is what the recording saw after it."""
+
+    async def picture(self, page: int) -> bytes | None:
+        """Take a PNG of a page; None if it is not open."""
+
+    def network(self) -> NetworkOutcome:
+        """Sum up how the requests were met so far."""
+
+
+class BrowserWorker:
+    """Perform actions in a browser context, strictly."""
+
+    def __init__(self, session: Session) -> None:
+        """Work in an open session."""
+        self.session = session
+
+    async def execute(self, action: Action, recorded: Observation | None = None) -> Performed:
+        """Perform exactly one action, let its page time pass, and observe.
+
+        An action that cannot be performed as asked gives a `Failed` result; what the pages show then is observed too.
+
+        Raises:
+            BrowserDiedError: the browser went away.
+            SecretMissingError: the action types a secret that nobody gave.
+        """
+        armed = len(self.session.ledger.answers)
+        deed, error = await self._perform(action)
+        await self.session.rest.settle(self._settle_ms(recorded))
+        error = error or self._unasked_answers(action, armed)
+        sight = await observe(self.session, deed.bound)
+        return Performed(
+            result=Succeeded() if error is None else self._failed(error),
+            observation=sight.observation,
+            error=error,
+            identity=deed.bound.identity if deed.bound else None,
+            identity_second=deed.bound_second.identity if deed.bound_second else None,
+            picture=deed.picture,
+            sight=sight,
+        )
+
+    async def snapshot(self, page: int) -> PageSnapshot:
+        """Take the DOM of an open page as it is now, without secrets.
+
+        Raises:
+            PageMissingError: the page is not open.
+        """
+        snapshot = await capture_page(require_page(self.session, page))
+        return masked_text(snapshot, self.session.redactor.text)
+
+    async def picture(self, page: int) -> bytes | None:
+        """Take a PNG of a page; None if it is not open."""
+        from playwright.async_api import Error
+
+        shown = self.session.page(page)
+        if shown is None:
+            return None
+        try:
+            return await shown.screenshot(animations="disabled", caret="hide", timeout=10_000)
+        except Error:
+            return None  # evidence only: a page that closes or hangs has no picture
+
+    def network(self) -> NetworkOutcome:
+        """Sum up how the requests were met so far."""
+        outcome = self.session.traffic.outcome()
+        redact = self.session.redactor.text
+        notes = tuple(redact(note) for note in (*outcome.notes, *self.session.rest.notes))
+        return outcome.model_copy(update={"notes": notes})
+
+    async def _perform(self, action: Action) -> tuple[Deed, ActionError | None]:
+        try:
+            return await perform(self.session, action), None
+        except ActionError as error:
+            if self.session.ledger.crashed:
+                message = f"the browser went away during {action.type}: {error.message}"
+                raise BrowserDiedError(message) from error
+            return Deed(), error
+
+    def _settle_ms(self, recorded: Observation | None) -> float:
+        """Let as much page time pass as in the recording, minus what the action has used already."""
+        if recorded is None:
+            return self.session.environment.settle_ms
+        return max(0.0, recorded.virtual_ms - self.session.rest.virtual_ms)
+
+    def _unasked_answers(self, action: Action, armed: int) -> ActionError | None:
+        answers = self.session.ledger.answers
+        if isinstance(action, AnswerDialog) or not armed or not answers:
+            return None
+        missing = len(answers)
+        answers.clear()
+        message = f"{action.type} was to open {missing} more dialog(s) for the answers given before; none came"
+        return DialogMissingError(message)
+
+    def _failed(self, error: ActionError) -> Failed:
+        return Failed(code=error.code, message=self.session.redactor.text(error.message))
+
+
+@asynccontextmanager
+async def open_worker(browser: Browser, options: SessionOptions, traffic: Traffic) -> AsyncIterator[BrowserWorker]:
+    """Open a session in a running browser, with a worker in it."""
+    async with open_session(browser, options, traffic) as session:
+        yield BrowserWorker(session)
+
+
+def with_identities(action: Action, performed: Performed) -> Action:
+    """Return the action with the elements it hit written into its targets."""
+    target = getattr(action, "target", None)
+    if target is None or performed.identity is None:
+        return action
+    update = {"target": target.model_copy(update={"identity": performed.identity})}
+    if isinstance(action, Drag) and performed.identity_second is not None:
+        update["to"] = action.to.model_copy(update={"identity": performed.identity_second})
+    return action.model_copy(update=update)

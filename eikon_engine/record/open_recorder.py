@@ -1,0 +1,139 @@
+"""Put a recorder together: browser, session, bundle, capture."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
+from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.worker import open_worker
+from eikon_engine.errors import UsageError
+from eikon_engine.record.options import RecordOptions
+from eikon_engine.record.recorder import MissionRecorder, describe_error, new_mission_id
+from eikon_engine.record.write import BundleWriter
+from eikon_engine.skills import default_skills
+from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
+from eikon_engine.trace.secret_text import Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.browser.worker import BrowserWorker
+    from eikon_engine.skills.registry import SkillRegistry
+
+STORAGE_STATE_FILE = "storage_state.json"
+
+
+@asynccontextmanager
+async def open_recorder(
+    directory: Path,
+    *,
+    mission_text: str,
+    mission_id: str | None = None,
+    options: RecordOptions | None = None,
+    skills: SkillRegistry | None = None,
+) -> AsyncIterator[MissionRecorder]:
+    """Record the mission that is driven inside the block into `directory`.
+
+    An error that leaves the block is recorded, and goes on; the bundle is complete up to it.
+
+    Raises:
+        OutputError: a recording is there already, or the folder cannot be written.
+        BrowserMissingError: no browser is installed.
+    """
+    chosen = options or RecordOptions()
+    launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
+    async with launch_browser(launch) as launched:
+        environment = await _environment(launched, chosen)
+        session_options = SessionOptions(
+            environment=environment,
+            storage_state=_storage_state(chosen.storage_state),
+            secrets=Secrets(chosen.secrets),
+        )
+        async with open_worker(launched.browser, session_options, LiveTraffic()) as worker:
+            writer = BundleWriter(directory)
+            worker.session.uploads = writer.files
+            capture = NetworkCapture(worker.session, writer.network)
+            recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
+            started_at = chosen.now()
+            trace = ExecutionTrace(
+                id=chosen.new_id(),
+                mission_id=mission_id or new_mission_id(mission_text, started_at),
+                mission_text=mission_text,
+                started_at=started_at,
+                status="running",
+                environment=environment,
+                start=StartState(storage_state=await _keep_start(worker, writer)),
+                network=NetworkPart(),
+            )
+            writer.begin(trace)
+            async with _ended(recorder, writer, capture, worker, chosen):
+                yield recorder
+
+
+@asynccontextmanager
+async def _ended(
+    recorder: MissionRecorder,
+    writer: BundleWriter,
+    capture: NetworkCapture,
+    worker: BrowserWorker,
+    options: RecordOptions,
+) -> AsyncIterator[None]:
+    """Complete the bundle, whatever ends the mission."""
+    try:
+        yield
+    except BaseException as error:
+        writer.add_failure(Failure(message=worker.session.redactor.text(describe_error(error))))
+        recorder.finish("failed" if isinstance(error, Exception) else "aborted")
+        raise
+    finally:
+        await capture.close()
+        for warning in (*capture.warnings, *worker.network().notes):
+            writer.warn(warning)
+        writer.end(options.now(), recorder.status)
+
+
+async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Environment:
+    start = options.clock_start or options.now()
+    return Environment(
+        browser_version=launched.browser.version,
+        playwright_version=launched.playwright_version,
+        platform=platform_name(),
+        flags=launched.flags,
+        viewport=options.viewport,
+        device_scale_factor=options.device_scale_factor,
+        locale=options.locale,
+        timezone=options.timezone,
+        user_agent=await native_user_agent(launched.browser),
+        color_scheme=options.color_scheme,
+        fonts_digest=fonts_digest(),
+        clock_start_ms=int(start.timestamp() * 1000),
+        random_seed=options.random_seed,
+        settle_ms=options.settle_ms,
+    )
+
+
+def _storage_state(path: Path | None) -> dict[str, Any] | None:
+    if path is None:
+        return None
+    try:
+        state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        message = f"wanted a storage state (JSON, Playwright's format) at {path}, found {error}"
+        raise UsageError(message) from error
+    return state
+
+
+async def _keep_start(worker: BrowserWorker, writer: BundleWriter) -> str:
+    state = await worker.session.context.storage_state()
+    text = worker.session.redactor.text(json.dumps(state, indent=1, ensure_ascii=False))
+    writer.write_file(STORAGE_STATE_FILE, text.encode())
+    return STORAGE_STATE_FILE

@@ -1,0 +1,40 @@
+"""How a mission is recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Viewport
+from eikon_engine.trace.wall_clock import fresh_id, utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordOptions:
+    """Everything that can be chosen about a recording."""
+
+    headless: bool = True
+    browser_path: Path | None = None
+    viewport: Viewport = DEFAULT_VIEWPORT
+    device_scale_factor: float = 1.0
+    locale: str = "en-US"
+    timezone: str = "UTC"
+    color_scheme: Literal["light", "dark", "no-preference"] = "light"
+    clock_start: datetime | None = None
+    """What the page's clock shows at the start; the time of the recording if left out."""
+    random_seed: int = 1
+    settle_ms: float = 500.0
+    """Page time that passes after each action."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values that are written nowhere, by name."""
+    storage_state: Path | None = None
+    """Cookies and local storage to begin with (Playwright's format)."""
+    now: Callable[[], datetime] = utc_now
+    """The clock of the recording."""
+    new_id: Callable[[], str] = fresh_id
+    """Where the id of the trace comes from."""

@@ -1,0 +1,230 @@
+"""Record a mission by doing it: every action goes through the worker and into the bundle."""
+
+from __future__ import annotations
+
+import mimetypes
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.worker import BrowserWorker, with_identities
+from eikon_engine.errors import EikonError, SkillError, UsageError
+from eikon_engine.record.attempt import Attempt
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.trace.actions import FileInput, Fill, SecretRef, TypeText
+from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.trace.execution import (
+    ActionTrace,
+    Artifact,
+    Failed,
+    SkillInputRef,
+    SkillUsage,
+    Succeeded,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from eikon_engine.browser.capture import NetworkCapture
+    from eikon_engine.browser.worker import Performed
+    from eikon_engine.record.write import BundleWriter
+    from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import MissionStatus
+    from eikon_engine.trace.observation import Observation
+
+
+class MissionRecorder:
+    """Perform the actions of a mission and record each one as it ends."""
+
+    def __init__(
+        self,
+        worker: BrowserWorker,
+        writer: BundleWriter,
+        capture: NetworkCapture,
+        skills: SkillRegistry,
+        now: Callable[[], datetime],
+    ) -> None:
+        """Record what `worker` does; `open_recorder` makes all the parts."""
+        self._worker = worker
+        self._writer = writer
+        self._capture = capture
+        self._skills = skills
+        self._now = now
+        self._attempt: Attempt | None = None
+        self._attempts: dict[str, int] = {}
+        self._status: MissionStatus = "complete"
+
+    @asynccontextmanager
+    async def subgoal(self, description: str, *, subgoal_id: str | None = None) -> AsyncIterator[None]:
+        """Group what is done inside the block as one attempt at one step of the plan.
+
+        An error that leaves the block is recorded as the failure of the attempt, and goes on.
+        """
+        if self._attempt is not None:
+            message = f"subgoal {description!r} begins inside subgoal {self._attempt.subgoal_id}; end that one first"
+            raise UsageError(message)
+        name = subgoal_id or f"subgoal_{len(self._attempts) + 1}"
+        self._attempts[name] = self._attempts.get(name, 0) + 1
+        self._attempt = Attempt(subgoal_id=name, number=self._attempts[name])
+        self._writer.begin_subgoal(self._attempt, description, self._now())
+        try:
+            yield
+        except BaseException as error:
+            status: MissionStatus = "failed" if isinstance(error, Exception) else "aborted"
+            self._end_subgoal(status, f"{type(error).__name__}: {error}")
+            raise
+        else:
+            self._end_subgoal("complete", None)
+
+    async def perform(self, action: Action) -> Observation:
+        """Perform one action, record it, and return what was observed.
+
+        Raises:
+            ActionError: the action failed; the failure is recorded and expected again at replay.
+        """
+        attempt = self._current()
+        started_at = self._now()
+        performed = await self._worker.execute(action)
+        sequence = attempt.next_sequence()
+        trace = ActionTrace(
+            id=f"{attempt.id}_action_{sequence:03d}",
+            sequence=sequence,
+            started_at=started_at,
+            ended_at=self._now(),
+            action=self._without_secrets(with_identities(action, performed)),
+            result=performed.result,
+            observation=self._store(performed),
+            artifacts=self._keep_picture(attempt, sequence, performed),
+        )
+        self._writer.add_action(attempt, trace)
+        if performed.error is not None:
+            raise performed.error
+        if trace.observation is None:
+            message = f"action {trace.id} was performed and not observed"
+            raise UsageError(message)
+        return trace.observation
+
+    async def skill(
+        self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None
+    ) -> JsonValue:
+        """Run a skill on the DOM of a page as it is now, and record its use.
+
+        Raises:
+            UnknownSkillError: the registry does not know it.
+            SkillError: it failed; the failure is recorded.
+        """
+        attempt = self._current()
+        skill = self._skills.named(name)
+        snapshot = await self._worker.snapshot(page)
+        document = next((each for each in snapshot.frames if each.path == frame), None)
+        if document is None:
+            message = f"skill {name} was to work on frame {frame!r} of page {page}, which has no such frame"
+            raise UsageError(message)
+        arguments = dict(parameters or {})
+        sequence = attempt.next_sequence()
+        source = SkillInputRef(snapshot=self._writer.store_snapshot(snapshot), frame=frame, url=document.url)
+        usage = SkillUsage(
+            id=f"{attempt.id}_skill_{sequence:03d}",
+            sequence=sequence,
+            skill=name,
+            version=skill.version,
+            parameters=arguments,
+            source=source,
+            result=Succeeded(),
+        )
+        try:
+            output = skill.run(SkillInput(html=render_plain_html(document), url=document.url, parameters=arguments))
+        except SkillError as error:
+            failed = {"result": Failed(code=error.code, message=error.message), "output_recorded": False}
+            self._writer.add_skill(attempt, usage.model_copy(update=failed))
+            raise
+        self._writer.add_skill(attempt, usage.model_copy(update={"output": output}))
+        return output
+
+    def attach(self, path: Path) -> FileInput:
+        """Put a file into the bundle, to be given to an upload field."""
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            message = f"wanted a file to upload at {path}, found {error.strerror}"
+            raise UsageError(message) from error
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        return FileInput(name=path.name, mime_type=kind, content=self._writer.store_file(content))
+
+    def extraction(self, name: str, value: JsonValue) -> None:
+        """Note data that the mission brought home."""
+        self._writer.add_extraction(name, value)
+
+    def warn(self, text: str) -> None:
+        """Note something that the recording could not keep."""
+        self._writer.warn(text)
+
+    def finish(self, status: MissionStatus | None = None) -> None:
+        """Say how the mission ended, if it is not to be told from its subgoals."""
+        if status is not None:
+            self._status = status
+
+    @property
+    def status(self) -> MissionStatus:
+        """How the mission ended, as far as is known."""
+        return self._status
+
+    def _current(self) -> Attempt:
+        if self._attempt is None:
+            message = "an action or skill was to be recorded outside of a subgoal; use `async with mission.subgoal(…)`"
+            raise UsageError(message)
+        return self._attempt
+
+    def _end_subgoal(self, status: MissionStatus, error: str | None) -> None:
+        attempt = self._current()
+        redact = self._worker.session.redactor.text
+        self._writer.end_subgoal(attempt, self._now(), status, redact(error) if error else None)
+        if status != "complete":
+            self._status = status
+        self._attempt = None
+
+    def _store(self, performed: Performed) -> Observation | None:
+        sight = performed.sight
+        if sight is None or performed.observation is None:
+            return None
+        for seen, content, url in sight.downloads:
+            if content is not None:
+                self._capture.take_download(url, seen.name, content)
+        pages = tuple(
+            page.model_copy(update={"snapshot": self._writer.store_snapshot(sight.snapshots[page.page])})
+            for page in performed.observation.pages
+        )
+        return performed.observation.model_copy(update={"pages": pages})
+
+    def _keep_picture(self, attempt: Attempt, sequence: int, performed: Performed) -> tuple[Artifact, ...]:
+        if performed.picture is None:
+            return ()
+        path = f"screenshots/{attempt.id}_{sequence:03d}.png"
+        self._writer.write_file(path, performed.picture)
+        return (Artifact(name="screenshot", path=path),)
+
+    def _without_secrets(self, action: Action) -> Action:
+        """Put references in place of texts that turned out to be secret."""
+        redact = self._worker.session.redactor.text
+        if isinstance(action, Fill | TypeText) and isinstance(action.text, str):
+            name = self._worker.session.secret_name(action.text)
+            if name is not None:
+                action = action.model_copy(update={"text": SecretRef(secret=name)})
+        text = action.model_dump_json()
+        redacted = redact(text)
+        return action if redacted == text else type(action).model_validate_json(redacted)
+
+
+def new_mission_id(text: str, started_at: datetime) -> str:
+    """Build an id that says when and what."""
+    words = "".join(each if each.isalnum() else " " for each in text.lower()).split()
+    return f"{started_at:%Y%m%dT%H%M%SZ}_{'_'.join(words[:6]) or 'mission'}"[:80]
+
+
+def describe_error(error: BaseException) -> str:
+    """Say in one line what ended a mission."""
+    return error.message if isinstance(error, EikonError) else f"{type(error).__name__}: {error}"

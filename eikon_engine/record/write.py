@@ -1,0 +1,128 @@
+"""Write a bundle as its mission goes on, so that whatever ends it leaves what was done until then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import OutputError
+from eikon_engine.network.store import NetworkWriter
+from eikon_engine.trace.blobs import BlobRef, BlobStore
+from eikon_engine.trace.dom.stored import store_snapshot
+from eikon_engine.trace.execution import (
+    ActionTrace,
+    ExecutionTrace,
+    Extraction,
+    MissionStatus,
+    SkillUsage,
+    SubgoalTrace,
+)
+from eikon_engine.trace.journal import JOURNAL_FILE, JournalWriter, read_journal
+from eikon_engine.trace.journal_records import (
+    ActionDone,
+    ExtractionMade,
+    FailureNoted,
+    Header,
+    MissionEnded,
+    SkillDone,
+    SubgoalEnded,
+    SubgoalStarted,
+    WarningNoted,
+)
+from eikon_engine.trace.serializer import write_trace
+from eikon_engine.trace.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.execution import Failure
+
+TRACE_FILE = "trace.json"
+
+
+class BundleWriter:
+    """Keep the journal of a recording and everything it refers to; what is referred to is written first."""
+
+    def __init__(self, directory: Path) -> None:
+        """Begin a bundle in a folder that holds none yet.
+
+        Raises:
+            OutputError: a recording is there already, or the folder cannot be written.
+        """
+        if (directory / TRACE_FILE).exists():
+            message = f"{directory / TRACE_FILE}: a recording is there already; choose another folder or remove it"
+            raise OutputError(message)
+        self._directory = directory
+        self._journal = JournalWriter(directory / JOURNAL_FILE)
+        self.network = NetworkWriter(directory / "network")
+        self.files = BlobStore(directory / "files")
+        self._dom = BlobStore(directory / "dom")
+
+    def begin(self, trace: ExecutionTrace) -> None:
+        """Write what is known before the first action."""
+        self._journal.append(Header(trace=trace))
+
+    def begin_subgoal(self, attempt: Attempt, description: str, started_at: datetime) -> None:
+        """Begin an attempt."""
+        subgoal = SubgoalTrace(
+            id=attempt.id,
+            subgoal_id=attempt.subgoal_id,
+            description=description,
+            attempt_number=attempt.number,
+            started_at=started_at,
+            status="running",
+        )
+        self._journal.append(SubgoalStarted(subgoal=subgoal))
+
+    def end_subgoal(self, attempt: Attempt, ended_at: datetime, status: MissionStatus, error: str | None) -> None:
+        """End an attempt."""
+        self._journal.append(SubgoalEnded(attempt=attempt.id, ended_at=ended_at, status=status, error=error))
+
+    def add_action(self, attempt: Attempt, action: ActionTrace) -> None:
+        """Add an action to its attempt."""
+        self._journal.append(ActionDone(attempt=attempt.id, action=action))
+
+    def add_skill(self, attempt: Attempt, usage: SkillUsage) -> None:
+        """Add the use of a skill to its attempt."""
+        self._journal.append(SkillDone(attempt=attempt.id, skill=usage))
+
+    def add_extraction(self, name: str, value: JsonValue) -> None:
+        """Add data that the mission brought home."""
+        self._journal.append(ExtractionMade(extraction=Extraction(name=name, value=value)))
+
+    def add_failure(self, failure: Failure) -> None:
+        """Add a failure outside of an action."""
+        self._journal.append(FailureNoted(failure=failure))
+
+    def warn(self, text: str) -> None:
+        """Add something that could not be kept."""
+        self._journal.append(WarningNoted(text=text))
+
+    def store_snapshot(self, snapshot: PageSnapshot) -> BlobRef:
+        """Keep the DOM of a page."""
+        return store_snapshot(self._dom, snapshot)
+
+    def store_file(self, content: bytes) -> BlobRef:
+        """Keep a file for an upload field."""
+        return self.files.put(content)
+
+    def write_file(self, path: str, content: bytes) -> None:
+        """Write a file of the bundle, whole; `path` is relative."""
+        write_whole(self._directory / path, content)
+
+    def end(self, ended_at: datetime, status: MissionStatus) -> None:
+        """Write trace.json from the journal, which is then no longer needed."""
+        self._journal.append(MissionEnded(ended_at=ended_at, status=status))
+        self.close()
+        journal = self._directory / JOURNAL_FILE
+        write_trace(read_journal(journal), self._directory / TRACE_FILE)
+        journal.unlink()
+
+    def close(self) -> None:
+        """Let the files go."""
+        self._journal.close()
+        self.network.close()

@@ -1,0 +1,22 @@
+"""Replay recorded missions.
+
+The names are imported when they are asked for, so that `python -m eikon_engine.replay --help` answers at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.replay_engine import ReplayEngine
+
+__all__ = ["ReplayEngine", "ReplayOptions"]
+
+_MODULES = {"ReplayEngine": "replay_engine", "ReplayOptions": "options"}
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(f"eikon_engine.replay.{_MODULES[name]}"), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

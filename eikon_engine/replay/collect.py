@@ -1,0 +1,129 @@
+"""Collect the events of a run into one outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.events import ActionEnd, RunEnd, RunStart, SkillEnd, SubgoalEnd, SubgoalStart
+from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, SubgoalOutcome
+from eikon_engine.outcome.verdict import worst
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from eikon_engine.outcome.events import Event
+    from eikon_engine.outcome.outcomes import StepOutcome, Verdict
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.plan import Plan
+
+
+@dataclass(slots=True)
+class Collector:
+    """Gather events as they come; `outcome` may be asked for at any moment, also of a run that was cut off."""
+
+    plan: Plan
+    options: ReplayOptions
+    started_at: datetime
+    start: RunStart | None = None
+    end: RunEnd | None = None
+    begun: list[SubgoalStart] = field(default_factory=list)
+    steps: dict[str, list[StepOutcome]] = field(default_factory=dict)
+    ended: dict[str, Verdict] = field(default_factory=dict)
+
+    def take(self, event: Event) -> None:
+        """Take the next event."""
+        match event:
+            case RunStart():
+                self.start = event
+            case SubgoalStart():
+                self.begun.append(event)
+                self.steps[event.id] = []
+            case ActionEnd() | SkillEnd():
+                self.steps[event.subgoal].append(event.outcome)
+            case SubgoalEnd():
+                self.ended[event.id] = event.verdict
+            case RunEnd():
+                self.end = event
+            case _:
+                pass
+
+    def outcome(self, ended_at: datetime, ended_early: str | None, warnings: tuple[str, ...]) -> ReplayOutcome:
+        """Sum up the run; `ended_early` is the error that cut it off, if one did."""
+        trace = self.plan.trace
+        early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
+        network = self.end.network if self.end else NetworkOutcome()
+        subgoals = tuple(self._subgoal(each) for each in self.begun)
+        verdict = self._verdict(subgoals, early)
+        recorded, observed = trace.environment, self.start.environment if self.start else None
+        return ReplayOutcome(
+            mission_id=trace.mission_id,
+            mission_text=trace.mission_text,
+            trace_id=trace.id,
+            trace_path=str(self.plan.bundle.root),
+            recorded_status=trace.status,
+            started_at=self.started_at,
+            ended_at=ended_at,
+            headless=self.options.headless,
+            network_mode=self.plan.network,
+            browser=self.start.browser if self.start else "none",
+            environment=observed,
+            environment_differences=recorded.differences(observed) if recorded and observed else (),
+            counts=self._counts(),
+            verdict=verdict,
+            reasons=_reasons(verdict, subgoals, early),
+            ended_early=early,
+            subgoals=subgoals,
+            network=network,
+            warnings=(*trace.warnings, *warnings),
+        )
+
+    def _subgoal(self, begun: SubgoalStart) -> SubgoalOutcome:
+        steps = tuple(self.steps[begun.id])
+        return SubgoalOutcome(
+            id=begun.id,
+            subgoal_id=begun.subgoal_id,
+            description=begun.description,
+            number=begun.number,
+            verdict=self.ended.get(begun.id) or worst(step.verdict for step in steps),
+            steps=steps,
+            steps_recorded=begun.steps,
+        )
+
+    def _verdict(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> Verdict:
+        """Judge the run: what was cut off can be diverged, and else not verified, but never faithful."""
+        verdicts = [step.verdict for subgoal in subgoals for step in subgoal.steps]
+        found = worst(verdicts)
+        if found == "faithful" and (ended_early is not None or len(verdicts) < self.plan.step_count):
+            return "unverifiable"
+        return found
+
+    def _counts(self) -> Counts:
+        done = [step for steps in self.steps.values() for step in steps]
+        planned = [step.step for subgoal in self.plan.subgoals for step in subgoal.steps]
+        actions = sum(step.kind == "action" for step in done)
+        actions_recorded = sum(hasattr(step, "action") for step in planned)
+        return Counts(
+            subgoals=len(self.begun),
+            subgoals_recorded=len(self.plan.subgoals),
+            actions=actions,
+            actions_recorded=actions_recorded,
+            skills=len(done) - actions,
+            skills_recorded=len(planned) - actions_recorded,
+        )
+
+
+def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> tuple[str, ...]:
+    steps = [step for subgoal in subgoals for step in subgoal.steps]
+    found = [divergence for step in steps for divergence in step.divergences]
+    if found:
+        first = found[0]
+        return (f"{first.code} at subgoal {first.subgoal_id}, sequence {first.sequence}: {first.message}",)
+    if verdict == "faithful":
+        return ()
+    if ended_early is not None:
+        return (f"not every step was replayed: {ended_early}",)
+    if not steps:
+        return ("the trace has no steps: there is nothing to compare",)
+    notes = [note for step in steps for note in step.unverifiable]
+    return tuple(f"{note} ({notes.count(note)} of {len(steps)} steps)" for note in dict.fromkeys(notes))

@@ -1,0 +1,81 @@
+"""Say in a few words what an action does; secrets are named, not shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace import actions
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.target import Target
+
+_LONGEST = 60
+
+
+def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """Describe an action for logs and reports."""
+    match action:
+        case actions.Navigate(url=url):
+            return f"navigate to {url}"
+        case actions.Fill(text=text) | actions.TypeText(text=text):
+            return f"{action.type} {_target(action.target)} with {_text(text)}"
+        case actions.Press(key=key, target=target):
+            return f"press {key}" + (f" on {_target(target)}" if target else "")
+        case actions.SelectOption(options=options):
+            return f"select {', '.join(options)} in {_target(action.target)}"
+        case actions.SetInputFiles(files=files):
+            return f"upload {', '.join(file.name for file in files)} to {_target(action.target)}"
+        case actions.Drag(to=to):
+            return f"drag {_target(action.target)} to {_target(to)}"
+        case actions.Scroll(dx=dx, dy=dy, target=target):
+            return f"scroll {_target(target) if target else 'the page'} by {dx:g}, {dy:g}"
+        case actions.AnswerDialog(accept=accept):
+            return f"{'accept' if accept else 'dismiss'} the next dialog"
+        case actions.SwitchPage(page=page) | actions.ClosePage(page=page):
+            return f"{action.type.replace('_', ' ')} {page}"
+        case actions.WaitFor(condition=condition):
+            return f"wait for {_condition(condition)}"
+        case actions.Assert(expectation=expectation):
+            return f"assert {_expectation(expectation)}"
+        case actions.Note(text=text):
+            return f"note: {_short(text)}"
+        case _:
+            target = getattr(action, "target", None)
+            return action.type.replace("_", " ") + (f" {_target(target)}" if target is not None else "")
+
+
+def _condition(condition: actions.Condition) -> str:
+    match condition:
+        case actions.SelectorCondition(target=target, state=state):
+            return f"{_target(target)} to be {state}"
+        case actions.UrlCondition(url=url):
+            return f"URL {url}"
+        case actions.LoadStateCondition(state=state):
+            return f"load state {state}"
+        case actions.FunctionCondition(expression=expression):
+            return _short(expression)
+
+
+def _expectation(expectation: actions.Expectation) -> str:
+    match expectation:
+        case actions.AssertVisible(target=target):
+            return f"{_target(target)} is visible"
+        case actions.AssertText(target=target, text=text):
+            return f"{_target(target)} reads {text!r}"
+        case actions.AssertCount(target=target, count=count):
+            return f"{count} of {_target(target)}"
+        case actions.AssertUrl(url=url):
+            return f"URL {url}"
+
+
+def _target(target: Target) -> str:
+    name = target.identity.name or target.identity.text if target.identity else ""
+    return f"{target} ({_short(name)!r})" if name else str(target)
+
+
+def _text(text: actions.Text) -> str:
+    return f"secret {text.secret}" if isinstance(text, actions.SecretRef) else repr(_short(text))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,0 +1,58 @@
+"""How a trace is replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from eikon_engine.replay.control import Controller, GoOn
+from eikon_engine.skills import SkillRegistry, default_skills
+from eikon_engine.trace.wall_clock import utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
+
+OnDivergence: TypeAlias = Literal["stop", "continue"]
+
+DEFAULT_ARTIFACTS = Path("replay_artifacts")
+
+
+class Report(Protocol):
+    """Render an outcome as one file."""
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the file in the artifacts folder."""
+
+    def render(self, outcome: ReplayOutcome) -> str:
+        """Return the text of the file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions:
+    """Everything that can be chosen about a replay."""
+
+    headless: bool = True
+    browser_path: Path | None = None
+    artifacts_dir: Path | None = None
+    """Where the artifacts go; `replay_artifacts/<mission_id>` below the current folder if left out."""
+    network: NetworkMode | None = None
+    """None chooses sealed where the bundle has a network part, and live where it has none."""
+    on_divergence: OnDivergence = "stop"
+    timeout_ms: float | None = None
+    """Overrides the recorded deadline of every action, in page time."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    skills: SkillRegistry = field(default_factory=default_skills)
+    reports: tuple[Report, ...] | None = None
+    """What is written beside outcome.json and events.jsonl; None for the standard reports."""
+    controller: Controller = field(default_factory=GoOn)
+    """Asked before each step whether the run goes on."""
+    readers: tuple[Callable[[JournalLine], None], ...] = ()
+    """Readers of the stream of events: progress, logs."""
+    now: Callable[[], datetime] = utc_now
+    """The clock of stamps."""

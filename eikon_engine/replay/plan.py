@@ -1,0 +1,112 @@
+"""What will be replayed, in which order, with what: decided before a browser starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import NetworkPartMissingError, SecretMissingError
+from eikon_engine.trace.execution import ActionTrace, SkillUsage
+from eikon_engine.trace.secret_text import missing_secret, secret_names
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.outcomes import NetworkMode
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedStep:
+    """One action or skill, in its place."""
+
+    subgoal: SubgoalTrace
+    number: int
+    """Position of the subgoal in the trace, from 1."""
+    position: int
+    """Position of the step in the mission, from 1."""
+    step: ActionTrace | SkillUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedSubgoal:
+    """One subgoal attempt with its steps in order."""
+
+    subgoal: SubgoalTrace
+    number: int
+    steps: tuple[PlannedStep, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A mission ready to be replayed."""
+
+    bundle: Bundle
+    network: NetworkMode
+    subgoals: tuple[PlannedSubgoal, ...]
+
+    @property
+    def trace(self) -> ExecutionTrace:
+        """Return the trace of the mission."""
+        return self.bundle.trace
+
+    @property
+    def step_count(self) -> int:
+        """Count actions and skills."""
+        return sum(len(subgoal.steps) for subgoal in self.subgoals)
+
+
+def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
+    """Put the steps in order, and make sure that everything they ask for is here.
+
+    Raises:
+        UnknownSkillError: a skill of the trace is in no registry.
+        SecretMissingError: a secret of the trace was not given.
+        NetworkPartMissingError: the bundle lacks what the network mode plays back.
+    """
+    position = 0
+    subgoals = []
+    for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
+        steps = []
+        for step in subgoal.steps:
+            position += 1
+            _require(step, options)
+            steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
+        subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
+    return Plan(bundle=bundle, network=choose_network(bundle, options.network), subgoals=tuple(subgoals))
+
+
+def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
+    """Choose sealed where the bundle has a network part, and live where it has none, unless told.
+
+    Raises:
+        NetworkPartMissingError: the bundle has no recorded network, or no snapshots, to play back.
+    """
+    if wanted is None:
+        return "sealed" if bundle.trace.network is not None else "live"
+    if wanted == "sealed" and bundle.trace.network is None:
+        message = f"{bundle.root}: --network sealed wants a recorded network, the trace has none; use --network live"
+        raise NetworkPartMissingError(message)
+    if wanted == "snapshot" and not _has_snapshots(bundle.trace):
+        message = f"{bundle.root}: --network snapshot wants stored DOM snapshots, the trace has none"
+        raise NetworkPartMissingError(message)
+    return wanted
+
+
+def _has_snapshots(trace: ExecutionTrace) -> bool:
+    return any(
+        page.snapshot is not None
+        for subgoal in trace.subgoal_traces
+        for action in subgoal.actions_taken
+        if action.observation is not None
+        for page in action.observation.pages
+    )
+
+
+def _require(step: ActionTrace | SkillUsage, options: ReplayOptions) -> None:
+    if isinstance(step, SkillUsage):
+        options.skills.named(step.skill)
+        return
+    for name in secret_names(step.action):
+        if name not in options.secrets:
+            raise SecretMissingError(missing_secret(name))

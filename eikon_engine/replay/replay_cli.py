@@ -1,0 +1,99 @@
+"""`python -m eikon_engine.replay` and `eikon replay`: parse, replay, say how it went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.outcomes import NetworkMode
+    from eikon_engine.replay.display import Display
+    from eikon_engine.replay.replay_engine import ReplayEngine
+
+
+@click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--trace", required=True, type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
+@click.option("--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window.")
+@click.option(
+    "--artifacts-dir",
+    type=click.Path(path_type=Path),
+    help="Where the artifacts go.  [default: replay_artifacts/<mission_id>]",
+)
+@click.option(
+    "--network",
+    type=click.Choice(["sealed", "live", "snapshot"]),
+    help="What answers requests: the recording, the network, or stored DOM snapshots.  "
+    "[default: sealed if the bundle has a network part, else live]",
+)
+@click.option(
+    "--on-divergence",
+    type=click.Choice(["stop", "continue"]),
+    default="stop",
+    show_default=True,
+    help="Stop at the first divergence, or collect all.",
+)
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Deadline of every action, in seconds.")
+@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
+)
+@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
+def replay_command(  # noqa: PLR0913 - one parameter an option
+    *,
+    trace: Path,
+    headless: bool,
+    artifacts_dir: Path | None,
+    network: NetworkMode | None,
+    on_divergence: Literal["stop", "continue"],
+    timeout: float | None,
+    secrets: tuple[str, ...],
+    secret_file: Path | None,
+    browser_path: Path | None,
+    as_json: bool,
+) -> int:
+    """Replay a recorded browser mission and compare everything that was recorded.
+
+    Exit status: 0 faithful, 1 diverged, 2 usage, 3 unverifiable, 65 unreadable trace, 69 no browser, 78 something the
+    trace asks for is not here, 130 interrupted.
+    """
+    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
+    from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
+    from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
+    from eikon_engine.replay.secret_sources import gather_secrets  # noqa: PLC0415 - as above
+
+    with Display() as display:
+        engine = ReplayEngine(
+            ReplayOptions(
+                headless=headless,
+                browser_path=browser_path,
+                artifacts_dir=artifacts_dir,
+                network=network,
+                on_divergence=on_divergence,
+                timeout_ms=timeout * 1000 if timeout is not None else None,
+                secrets=gather_secrets(secrets, secret_file),
+                readers=(display.read,),
+            )
+        )
+        try:
+            engine.replay(trace)
+        except ReplayDivergenceError as divergence:
+            display.say(divergence.message)
+        finally:
+            _conclude(engine, display, as_json=as_json)
+    return engine.last_run.outcome.exit_status if engine.last_run else 0
+
+
+def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:
+    run = engine.last_run
+    if run is None:
+        return
+    display.say(f"verdict: {run.outcome.verdict}")
+    for reason in run.outcome.reasons:
+        display.say(f"because: {reason}")
+    display.say(f"summary: {run.folder / 'replay_summary.txt'}")
+    if as_json:
+        click.echo(run.outcome.model_dump_json(indent=1))

@@ -1,0 +1,108 @@
+"""Run one replay: plan, worker, events, artifacts, outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import EikonError
+from eikon_engine.outcome.events import ActionEnd, JournalLine, SkillEnd
+from eikon_engine.replay.collect import Collector
+from eikon_engine.replay.evidence import EvidenceWriter
+from eikon_engine.replay.options import DEFAULT_ARTIFACTS
+from eikon_engine.replay.plan import plan_replay
+from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder, folder_name
+from eikon_engine.replay.step import StepRunner
+from eikon_engine.replay.steps import replay
+from eikon_engine.replay.worker_for import worker_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from eikon_engine.outcome.events import Event
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+    from eikon_engine.replay.options import ReplayOptions, Report
+    from eikon_engine.replay.plan import Plan, PlannedStep
+    from eikon_engine.trace.bundle import Bundle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One replay that is over."""
+
+    outcome: ReplayOutcome
+    folder: Path
+    error: EikonError | None
+    """What cut it off; None if it came to its end, or stopped at a divergence."""
+
+
+async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Report, ...]) -> Run:
+    """Replay a bundle, and leave its artifacts behind, whatever ends the run.
+
+    Raises:
+        EikonError: nothing could be replayed, and nothing was written: the plan asks for what is not here.
+        asyncio.CancelledError: the run was interrupted; its artifacts are written.
+    """
+    plan = plan_replay(bundle, options)
+    folder = RunFolder(_artifacts_dir(plan, options))
+    collector = Collector(plan, options, options.now())
+    error: EikonError | None = None
+    try:
+        async for event in _events(plan, options, folder):
+            collector.take(event)
+    except EikonError as caught:
+        error = caught
+    except asyncio.CancelledError:
+        _write(collector, folder, options, reports, "interrupted")
+        raise
+    outcome = _write(collector, folder, options, reports, error.message if error else None)
+    return Run(outcome=outcome, folder=folder.root, error=error)
+
+
+async def _events(plan: Plan, options: ReplayOptions, folder: RunFolder) -> AsyncIterator[Event]:
+    """Yield the events of a run, journalled, with the evidence of each step kept."""
+    sequence = 0
+    steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
+    async with worker_for(plan, options) as opened:
+        runner = StepRunner(plan, opened.worker, options)
+        evidence = EvidenceWriter(folder, runner, opened.worker)
+        stream = replay(plan, runner, opened.worker, options, (opened.browser, opened.environment))
+        async for raw in stream:
+            event = await _with_evidence(raw, steps, evidence)
+            sequence += 1
+            line = JournalLine(sequence=sequence, at=options.now(), event=event)
+            folder.append(line)
+            for read in options.readers:
+                read(line)
+            yield event
+
+
+async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep], evidence: EvidenceWriter) -> Event:
+    if isinstance(event, ActionEnd):
+        step = steps[event.subgoal, event.outcome.sequence]
+        return event.model_copy(update={"outcome": await evidence.of_action(step, event.outcome)})
+    if isinstance(event, SkillEnd):
+        step = steps[event.subgoal, event.outcome.sequence]
+        return event.model_copy(update={"outcome": evidence.of_skill(step, event.outcome)})
+    return event
+
+
+def _artifacts_dir(plan: Plan, options: ReplayOptions) -> Path:
+    return options.artifacts_dir or DEFAULT_ARTIFACTS / folder_name(plan.trace.mission_id)
+
+
+def _write(
+    collector: Collector,
+    folder: RunFolder,
+    options: ReplayOptions,
+    reports: tuple[Report, ...],
+    ended_early: str | None,
+) -> ReplayOutcome:
+    folder.close()
+    outcome = collector.outcome(options.now(), ended_early, ())
+    folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
+    for report in reports:
+        folder.write(report.file_name, report.render(outcome))
+    return outcome

@@ -1,0 +1,77 @@
+"""The folder of one run: a fresh one each time, the run before it kept aside."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import OutputError
+from eikon_engine.trace.whole_file import cannot_write, write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.outcome.events import JournalLine
+
+EVENTS_FILE: Final = "events.jsonl"
+OUTCOME_FILE: Final = "outcome.json"
+_LONGEST: Final = 100
+
+
+class RunFolder:
+    """Write the artifacts of one run."""
+
+    def __init__(self, root: Path) -> None:
+        """Make the folder; the artifacts of an earlier run move to `<folder>.1`, `<folder>.2` ….
+
+        Raises:
+            OutputError: it cannot be written, or holds files that are no artifacts of ours.
+        """
+        self.root = root
+        try:
+            _make_room(root)
+            root.mkdir(parents=True, exist_ok=True)
+            self._events = (root / EVENTS_FILE).open("xb")
+        except OSError as error:
+            raise OutputError(cannot_write(root, error)) from error
+
+    def append(self, line: JournalLine) -> None:
+        """Add a line to events.jsonl; a killed process leaves every line but the last one whole."""
+        try:
+            self._events.write(line.model_dump_json().encode() + b"\n")
+            self._events.flush()
+        except OSError as error:
+            raise OutputError(cannot_write(self.root / EVENTS_FILE, error)) from error
+
+    def write(self, name: str, content: str | bytes) -> str:
+        """Write a file, whole; return its path relative to the folder."""
+        write_whole(self.root / name, content.encode() if isinstance(content, str) else content)
+        return name
+
+    def close(self) -> None:
+        """Let events.jsonl go."""
+        self._events.close()
+
+
+def _make_room(root: Path) -> None:
+    if not root.exists():
+        return
+    if not root.is_dir():
+        message = f"wanted a folder for artifacts at {root}, found a file; choose another --artifacts-dir"
+        raise OutputError(message)
+    content = {entry.name for entry in root.iterdir()}
+    if not content:
+        return
+    if EVENTS_FILE not in content and OUTCOME_FILE not in content:
+        message = f"{root} holds files that are no replay artifacts ({min(content)}); choose another --artifacts-dir"
+        raise OutputError(message)
+    number = 1
+    while (aside := root.with_name(f"{root.name}.{number}")).exists():
+        number += 1
+    root.rename(aside)
+
+
+def folder_name(mission_id: str) -> str:
+    """Make a name for a folder from a mission id, which may hold anything."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", mission_id).strip(".")[:_LONGEST]
+    return name or "mission"

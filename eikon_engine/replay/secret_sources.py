@@ -1,0 +1,56 @@
+"""Gather the values of secrets: options, a file, the environment; the first that names one counts."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import UsageError
+from eikon_engine.trace.secret_text import ENVIRONMENT_PREFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+
+def gather_secrets(
+    options: Iterable[str], file: Path | None, environ: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return values by name.
+
+    Raises:
+        UsageError: an option or a line is not `NAME=VALUE`, or the file cannot be read.
+    """
+    surroundings = os.environ if environ is None else environ
+    secrets = {
+        name.removeprefix(ENVIRONMENT_PREFIX): value
+        for name, value in surroundings.items()
+        if name.startswith(ENVIRONMENT_PREFIX)
+    }
+    if file is not None:
+        secrets.update(_read(file))
+    for option in options:
+        secrets.update([_pair(option, "--secret")])
+    return secrets
+
+
+def _read(file: Path) -> dict[str, str]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        message = f"wanted a file of NAME=VALUE lines at {file}, found {error}"
+        raise UsageError(message) from error
+    lines = [line.strip() for line in text.splitlines()]
+    return dict(
+        _pair(line, f"{file}, line {number}")
+        for number, line in enumerate(lines, start=1)
+        if line and not line.startswith("#")
+    )
+
+
+def _pair(text: str, where: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        message = f"{where}: wanted NAME=VALUE, found {name if equals else 'text without an equals sign'}"
+        raise UsageError(message)
+    return name, value

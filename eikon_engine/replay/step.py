@@ -1,0 +1,170 @@
+"""Replay one step: perform and compare an action, or rerun and compare a skill."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.result import UNKNOWN_FAILURE
+from eikon_engine.divergence.skill import detect_skill
+from eikon_engine.errors import SkillError
+from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+from eikon_engine.replay.label import label
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.trace.dom.stored import load_snapshot
+from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.browser.worker import Performed, Worker
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import NetworkMiss, Verdict
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.plan import Plan, PlannedStep
+    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.execution import ActionTrace, Result, SkillUsage
+
+
+class StepRunner:
+    """Replay the steps of one plan with one worker."""
+
+    def __init__(self, plan: Plan, worker: Worker, options: ReplayOptions) -> None:
+        """Use the recordings of the plan's bundle."""
+        self._plan = plan
+        self._worker = worker
+        self._options = options
+        self._misses_seen = 0
+        self.last: Performed | None = None
+        """What the last action showed; evidence for the artifacts."""
+
+    async def action(self, planned: PlannedStep, recorded: ActionTrace) -> ActionOutcome:
+        """Perform an action once, and compare everything that was recorded of it."""
+        if isinstance(recorded.result, Blocked):
+            return self._not_performed(recorded)
+        begin = time.perf_counter()
+        action = recorded.action
+        if self._options.timeout_ms is not None:
+            action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
+        performed = await self._worker.execute(action, recorded.observation)
+        self.last = performed
+        divergences = detect(self._comparison(planned, recorded, performed))
+        unverifiable = self._unverifiable(recorded, performed)
+        return ActionOutcome(
+            id=recorded.id,
+            sequence=recorded.sequence,
+            type=recorded.action.type,
+            label=label(recorded.action),
+            verdict=_verdict(divergences, unverifiable),
+            expected_result=recorded.result,
+            result=performed.result,
+            observation=performed.observation,
+            divergences=divergences,
+            unverifiable=unverifiable,
+            duration_ms=(time.perf_counter() - begin) * 1000,
+        )
+
+    def skill(self, planned: PlannedStep, usage: SkillUsage) -> SkillOutcome:
+        """Rerun a skill on its stored document, and compare its output."""
+        begin = time.perf_counter()
+        result, output, unverifiable = self._rerun(usage)
+        divergences: tuple[Divergence, ...] = ()
+        if result is not None:
+            divergences = tuple(detect_skill(_place(planned), usage, result, output))
+            if not usage.output_recorded and isinstance(usage.result, Succeeded):
+                unverifiable = (*unverifiable, "the recording kept no output of the skill to compare with")
+        return SkillOutcome(
+            id=usage.id,
+            sequence=usage.sequence,
+            skill=usage.skill,
+            verdict=_verdict(divergences, unverifiable),
+            expected_output=usage.output,
+            output=output,
+            result=result,
+            divergences=divergences,
+            unverifiable=unverifiable,
+            duration_ms=(time.perf_counter() - begin) * 1000,
+        )
+
+    def recorded_dom(self, recorded: ActionTrace, page: int) -> PageSnapshot | None:
+        """Return the stored DOM of a page after an action."""
+        if recorded.observation is None:
+            return None
+        for each in recorded.observation.pages:
+            if each.page == page and each.snapshot is not None:
+                return load_snapshot(self._plan.bundle.dom, each.snapshot)
+        return None
+
+    def observed_dom(self, page: int) -> PageSnapshot | None:
+        """Return the DOM of a page after the last action."""
+        if self.last is None or self.last.sight is None:
+            return None
+        return self.last.sight.snapshots.get(page)
+
+    def _comparison(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> Comparison:
+        return Comparison(
+            place=_place(planned),
+            recorded=recorded,
+            result=performed.result,
+            observed=performed.observation,
+            misses=self._new_misses(),
+            recorded_dom=lambda page: self.recorded_dom(recorded, page),
+            observed_dom=self.observed_dom,
+        )
+
+    def _new_misses(self) -> tuple[NetworkMiss, ...]:
+        misses = self._worker.network().misses
+        new = misses[self._misses_seen :]
+        self._misses_seen = len(misses)
+        return new
+
+    def _not_performed(self, recorded: ActionTrace) -> ActionOutcome:
+        """Reproduce an action that was blocked when it was recorded: by not performing it."""
+        return ActionOutcome(
+            id=recorded.id,
+            sequence=recorded.sequence,
+            type=recorded.action.type,
+            label=label(recorded.action),
+            verdict="faithful",
+            expected_result=recorded.result,
+            result=None,
+        )
+
+    def _unverifiable(self, recorded: ActionTrace, performed: Performed) -> tuple[str, ...]:
+        notes = []
+        if recorded.observation is None:
+            notes.append("nothing was recorded to compare the pages with")
+        elif performed.observation is None:
+            notes.append("snapshot playback checks targets and skills; effects of actions are not run")
+        unknown = isinstance(recorded.result, Failed) and recorded.result.code == UNKNOWN_FAILURE
+        if unknown and isinstance(performed.result, Failed):
+            notes.append("the recording does not say how the action failed; any failure counts as the same")
+        return tuple(notes)
+
+    def _rerun(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:
+        if usage.source is None:
+            return None, None, ("the recording kept no document for the skill to work on",)
+        skill = self._options.skills.named(usage.skill)
+        snapshot = load_snapshot(self._plan.bundle.dom, usage.source.snapshot)
+        document = next((frame for frame in snapshot.frames if frame.path == usage.source.frame), None)
+        if document is None:
+            return None, None, (f"the stored snapshot has no frame {usage.source.frame!r}",)
+        page = SkillInput(html=render_plain_html(document), url=usage.source.url, parameters=usage.parameters)
+        try:
+            return Succeeded(), skill.run(page), ()
+        except SkillError as error:
+            return Failed(code=error.code, message=error.message), None, ()
+
+
+def _place(planned: PlannedStep) -> Place:
+    subgoal = planned.subgoal
+    return Place(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=planned.step.sequence)
+
+
+def _verdict(divergences: tuple[Divergence, ...], unverifiable: tuple[str, ...]) -> Verdict:
+    if divergences:
+        return "diverged"
+    return "unverifiable" if unverifiable else "faithful"

@@ -1,0 +1,107 @@
+"""Replay a plan: one stream of events, from the first step to the last one that is replayed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.events import (
+    ActionEnd,
+    ActionStart,
+    DivergenceFound,
+    Event,
+    RunEnd,
+    RunStart,
+    SkillEnd,
+    SubgoalEnd,
+    SubgoalStart,
+)
+from eikon_engine.outcome.verdict import worst
+from eikon_engine.replay.control import Halt
+from eikon_engine.replay.label import label
+from eikon_engine.trace.execution import SkillUsage
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from eikon_engine.browser.worker import Worker
+    from eikon_engine.outcome.outcomes import Verdict
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
+    from eikon_engine.replay.step import StepRunner
+    from eikon_engine.trace.environment import Environment
+
+
+async def replay(
+    plan: Plan, runner: StepRunner, worker: Worker, options: ReplayOptions, surroundings: tuple[str, Environment]
+) -> AsyncIterator[Event]:
+    """Yield what happens; the run goes on when the reader asks for the next event.
+
+    `surroundings` is the name of the browser and the environment of the replay.
+    """
+    browser, environment = surroundings
+    yield RunStart(
+        mission_id=plan.trace.mission_id,
+        mission_text=plan.trace.mission_text,
+        network_mode=plan.network,
+        headless=options.headless,
+        browser=browser,
+        environment=environment,
+        subgoals=len(plan.subgoals),
+        steps=plan.step_count,
+    )
+    ended_early = None
+    for subgoal in plan.subgoals:
+        async for event in _subgoal(subgoal, runner, options):
+            yield event
+            if isinstance(event, SubgoalEnd):
+                ended_early = _reason(event.verdict, options)
+            elif isinstance(event, RunEnd):
+                yield event.model_copy(update={"network": worker.network()})
+                return
+        if ended_early is not None:
+            break
+    yield RunEnd(ended_early=ended_early, network=worker.network())
+
+
+def _reason(verdict: Verdict, options: ReplayOptions) -> str | None:
+    return "stopped at the first divergence" if verdict == "diverged" and options.on_divergence == "stop" else None
+
+
+async def _subgoal(subgoal: PlannedSubgoal, runner: StepRunner, options: ReplayOptions) -> AsyncIterator[Event]:
+    trace = subgoal.subgoal
+    yield SubgoalStart(
+        number=subgoal.number,
+        id=trace.id,
+        subgoal_id=trace.subgoal_id,
+        description=trace.description,
+        steps=len(subgoal.steps),
+    )
+    verdicts: list[Verdict] = []
+    for planned in subgoal.steps:
+        decision = await options.controller.decide(planned)
+        if isinstance(decision, Halt):
+            yield RunEnd(ended_early=decision.reason)
+            return
+        async for event in _step(planned, runner):
+            yield event
+            if isinstance(event, ActionEnd | SkillEnd):
+                verdicts.append(event.outcome.verdict)
+        if verdicts[-1] == "diverged" and options.on_divergence == "stop":
+            break
+    yield SubgoalEnd(number=subgoal.number, id=trace.id, verdict=worst(verdicts))
+
+
+async def _step(planned: PlannedStep, runner: StepRunner) -> AsyncIterator[Event]:
+    attempt = planned.subgoal.id
+    if isinstance(planned.step, SkillUsage):
+        skill = runner.skill(planned, planned.step)
+        yield SkillEnd(subgoal=attempt, outcome=skill)
+        found = skill.divergences
+    else:
+        action = planned.step.action
+        yield ActionStart(subgoal=attempt, sequence=planned.step.sequence, action=action.type, label=label(action))
+        performed = await runner.action(planned, planned.step)
+        yield ActionEnd(subgoal=attempt, outcome=performed)
+        found = performed.divergences
+    for divergence in found:
+        yield DivergenceFound(divergence=divergence)

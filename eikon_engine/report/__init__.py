@@ -1,0 +1,5 @@
+"""Reports: pure functions of an outcome."""
+
+from eikon_engine.report.summary import SummaryReport, standard_reports
+
+__all__ = ["SummaryReport", "standard_reports"]

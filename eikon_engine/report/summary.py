@@ -1,0 +1,67 @@
+"""`replay_summary.txt`: what a person reads first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+
+SUMMARY_FILE = "replay_summary.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReport:
+    """Render an outcome as plain text."""
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of the file."""
+        return SUMMARY_FILE
+
+    def render(self, outcome: ReplayOutcome) -> str:
+        """Return the text of the summary."""
+        return render_summary(outcome)
+
+
+def standard_reports() -> tuple[SummaryReport, ...]:
+    """Return the reports of every replay."""
+    return (SummaryReport(),)
+
+
+def render_summary(outcome: ReplayOutcome) -> str:
+    """Render the summary: head, verdict, divergence, subgoals, network, artifacts."""
+    steps = [(subgoal, step) for subgoal in outcome.subgoals for step in subgoal.steps]
+    artifacts = [artifact for _, step in steps for artifact in step.artifacts]
+    return _template().render(
+        outcome=outcome,
+        steps=steps,
+        first=outcome.divergences[0] if outcome.divergences else None,
+        further=outcome.divergences[1:],
+        artifacts=artifacts,
+        first_artifacts=_of_first_divergence(outcome),
+    )
+
+
+def _of_first_divergence(outcome: ReplayOutcome) -> tuple[str, ...]:
+    for subgoal in outcome.subgoals:
+        for step in subgoal.steps:
+            if step.divergences:
+                return tuple(f"{artifact.name}: {artifact.path}" for artifact in step.artifacts)
+    return ()
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - imported when a report is rendered
+
+    environment = Environment(  # noqa: S701 - plain text, nothing to escape
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    source = files("eikon_engine.report").joinpath("summary.txt.jinja").read_text(encoding="utf-8")
+    return environment.from_string(source)

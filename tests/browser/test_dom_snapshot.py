@@ -1,0 +1,309 @@
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.snapshot import capture_frame, capture_page, shadow_init_script
+from eikon_engine.errors import BrowserError
+from eikon_engine.trace.dom import DomNode, PageSnapshot, encode_snapshot, frame_digest, page_digest, render_html
+from eikon_engine.trace.dom.digest import snapshot_json
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from playwright.async_api import BrowserContext, Page, Route
+
+EVERYTHING = """<!doctype html><html lang=en><head><title>All &amp; more</title><style>p > b { color: red }</style>
+<script>window.secret = 1</script></head><body class="b a" id=top>
+<p>Hello <b>bold</b> <i>words</i>, a &lt;tag&gt; and nbsp:&nbsp;.<!-- gone -->!</p>
+<pre>
+  two  blanks
+	tab</pre>
+<form name=f><input name=firstChild value=default><input name=attributes><input type=checkbox checked name=c value=yes>
+<input type=radio name=r value=1><input type=radio name=r value=2 checked><input type=password value=hunter2 name=pw>
+<input type=hidden name=h value=token><input type=submit value=Send><input type=file name=up>
+<select name=s><option value=a>A<optgroup label=g><option value=b selected>B</optgroup></select>
+<select name=m multiple><option>1<option selected>2<option selected>3</select>
+<textarea name=t>
+old</textarea></form>
+<details open><summary>More</summary>text</details><dialog open>hi</dialog>
+<template><p class=inert>in template</p></template>
+<svg viewBox="0 0 1 1"><linearGradient id=g></linearGradient><path d="M0 0"/><a xlink:href="#x">l</a></svg>
+<math><mi>x</mi></math><table><tbody><tr><td>cell</td></tr></tbody></table><canvas width=4 height=4></canvas>
+<x-open></x-open><x-closed></x-closed><a onclick="1" href="/rel">link</a><img alt="" src="data:,">
+<iframe name=inner srcdoc="<!doctype html><p>inside <b>frame</b></p>"></iframe><div data-eikon-own>ours</div>
+<div id=scroller style="height:10px;overflow:auto"><div style="height:99px"></div></div>
+<script>
+  const open = document.querySelector("x-open").attachShadow({mode: "open"});
+  open.innerHTML = "<input id=deep value=1><slot></slot>";
+  const sheet = new CSSStyleSheet(); sheet.replaceSync("b { color: blue }");
+  open.adoptedStyleSheets = [sheet];
+  document.querySelector("x-closed").attachShadow({mode: "closed"}).innerHTML = "<em>closed</em>";
+  document.querySelector("textarea").value = "\\nnew <text>";
+  document.forms.f.c.checked = false;
+  document.querySelector("[name=firstChild]").value = "typed \\"x\\"";
+  document.querySelector("#scroller").scrollTop = 20;
+  document.querySelector("canvas").getContext("2d").fillRect(0, 0, 2, 2);
+  open.querySelector("#deep").focus();
+</script></body></html>"""
+ORIGIN = "http://shop.test/"
+
+
+@asynccontextmanager
+async def a_context(*, scripts: bool = True) -> AsyncIterator[BrowserContext]:
+    """Start a browser with one context."""
+    from playwright.async_api import async_playwright
+
+    binary = find_browser(None, environ=os.environ)
+    flags = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    async with async_playwright() as driver:
+        browser = await driver.chromium.launch(executable_path=binary.path, args=flags)
+        context = await browser.new_context(java_script_enabled=scripts)
+        if scripts:
+            await context.add_init_script(shadow_init_script())
+        yield context
+        await browser.close()
+
+
+async def show(context: BrowserContext, html: str) -> Page:
+    """Open a page that holds some markup."""
+
+    async def answer(route: Route) -> None:
+        await route.fulfill(body=html, content_type="text/html")
+
+    page = await context.new_page()
+    await page.route("**/*", answer)
+    await page.goto(ORIGIN)
+    return page
+
+
+def snapshot_of(html: str, act: Callable[[Page], Awaitable[object]] | None = None) -> PageSnapshot:
+    """Open markup, do something to it, take a snapshot."""
+
+    async def run() -> PageSnapshot:
+        async with a_context() as context:
+            page = await show(context, html)
+            if act is not None:
+                await act(page)
+            return await capture_page(page)
+
+    return asyncio.run(run())
+
+
+def find(snapshot: PageSnapshot, tag: str, **attributes: str) -> DomNode:
+    """Return the first element of a tag with given attributes."""
+    wanted = attributes.items()
+    nodes = (node for frame in snapshot.frames for node in frame.root.walk())
+    return next(node for node in nodes if node.tag == tag and wanted <= dict(node.attributes).items())
+
+
+@pytest.fixture(scope="module")
+def everything() -> PageSnapshot:
+    """Take a snapshot of a page with everything on it."""
+    return snapshot_of(EVERYTHING)
+
+
+def test_form_state_is_what_the_user_sees(everything: PageSnapshot) -> None:
+    """Values, ticks and choices are those of the moment, and never those of the markup."""
+    typed = find(everything, "input", name="firstChild")
+
+    assert (typed.state, typed.attribute("value")) == ((("value", 'typed "x"'),), None)
+    assert find(everything, "input", name="c").state == (("checked", False),)
+    assert find(everything, "input", name="r", value="2").state == (("checked", True),)
+    assert find(everything, "input", name="h").attribute("value") == "token"
+    assert find(everything, "select", name="m").state == (("selected", ("1", "2")), ("value", ("2", "3")))
+    assert find(everything, "textarea").state == (("value", "\nnew <text>"),)
+    assert find(everything, "details").state == (("open", True),)
+
+
+def test_a_password_never_leaves_the_page(everything: PageSnapshot) -> None:
+    """Neither the value nor its length is in the snapshot, only that there is one."""
+    assert find(everything, "input", name="pw").state == (("filled", True), ("masked", True), ("value", ""))
+    assert b"hunter2" not in snapshot_json(everything)
+
+
+def test_shadow_roots_of_both_modes_are_seen(everything: PageSnapshot) -> None:
+    """A closed root is read like an open one; focus and style sheets inside are noted."""
+    shown, hidden = find(everything, "x-open"), find(everything, "x-closed")
+
+    assert (shown.shadow_mode, hidden.shadow_mode) == ("open", "closed")
+    assert hidden.shadow is not None
+    assert hidden.shadow[0].children[0].text == "closed"
+    assert shown.shadow is not None
+    assert shown.shadow[0].state == (("focus", True), ("value", "1"))
+    assert isinstance(shown.state_of("shadow_sheets"), tuple)
+
+
+def test_frames_and_extras_are_noted(everything: PageSnapshot) -> None:
+    """Each frame has its document; pixels and offsets lie beside the tree."""
+    main = everything.main
+    nodes = list(main.root.walk())
+
+    assert [(frame.path, frame.name) for frame in everything.frames] == [("", ""), ("0", "inner")]
+    assert [nodes[place].tag for place, _ in main.extras.frames] == ["iframe"]
+    assert ("scroller", 20) in [(nodes[place].attribute("id"), down) for place, _, down in main.extras.scroll]
+    assert [nodes[place].tag for place, _ in main.extras.canvas] == ["canvas"]
+
+
+def test_scripts_comments_and_our_own_elements_are_left_out(everything: PageSnapshot) -> None:
+    """Script text is a digest; comments and what Eikon adds are nothing."""
+    stored = snapshot_json(everything)
+
+    assert b"window.secret" not in stored
+    assert b"gone" not in stored
+    assert b"ours" not in stored
+    assert find(everything, "script").state_of("script")
+
+
+def without_exceptions(node: DomNode) -> DomNode:
+    """Take from a tree what a served page cannot have; see docs/dom-snapshots.md."""
+    lost = {"focus", "shadow_sheets", "sheets"}
+    children = tuple(without_exceptions(child) for child in node.children if child.tag != "script")
+    shadow = None if node.shadow is None else tuple(map(without_exceptions, node.shadow))
+    return replace(
+        node,
+        attributes=tuple(pair for pair in node.attributes if pair[0] not in {"srcdoc", "onclick"}),
+        state=tuple(pair for pair in node.state if pair[0] not in lost),
+        children=children,
+        shadow=shadow,
+        shadow_mode="open" if node.shadow_mode else "",
+    )
+
+
+def test_a_served_snapshot_gives_the_same_snapshot(everything: PageSnapshot) -> None:
+    """With scripts off, the rendered page has the tree it was rendered from, in all frames."""
+    html = render_html(everything.main, frames=everything.frames, base_url="http://elsewhere.test/")
+
+    async def run() -> PageSnapshot:
+        async with a_context(scripts=False) as context:
+            return await capture_page(await show(context, html))
+
+    served = asyncio.run(run())
+
+    assert "<script" not in html
+    assert len(served.frames) == 2
+    for before, after in zip(everything.frames, served.frames, strict=True):
+        pairs = zip(without_exceptions(before.root).walk(), without_exceptions(after.root).walk(), strict=True)
+        assert [pair for pair in pairs if pair[0].shape() != pair[1].shape()] == []
+        assert before.doctype == after.doctype
+
+
+def test_attribute_order_white_space_and_comments_give_one_digest() -> None:
+    """What cannot be seen does not make a page another one."""
+    one = snapshot_of("<!doctype html><p class=a title=b>one <b>two</b></p><p>three</p>")
+    other = snapshot_of(
+        "<!doctype html>\n<p title=b  class=a> one\n <b> two</b></p>\n\n<!-- x --><p>th<!-- y -->ree</p>\n"
+    )
+
+    assert page_digest(one) == page_digest(other)
+
+
+def test_a_page_that_patched_its_prototypes_is_read_the_same() -> None:
+    """Broken natives and foreign `toJSON` do not reach the snapshot."""
+    html = "<!doctype html><form><input name=childNodes><input name=localName value=v></form><x-a></x-a>"
+    patches = """
+      Array.prototype.toJSON = () => "broken"; Object.prototype.toJSON = () => "broken";
+      String.prototype.toJSON = () => "broken"; JSON.stringify = () => "broken";
+      Array.prototype.push = () => 0; Array.prototype.join = () => "broken"; Array.prototype.sort = () => [];
+      Element.prototype.getAttribute = () => "broken"; Element.prototype.hasAttribute = () => true;
+      Object.defineProperty(Node.prototype, "firstChild", {get: () => null});"""
+
+    async def patch(page: Page) -> None:
+        await page.add_script_tag(content=patches)
+        await page.evaluate("() => document.head.lastElementChild.remove()")
+
+    assert page_digest(snapshot_of(html, patch)) == page_digest(snapshot_of(html))
+
+
+def test_a_snapshot_does_not_change_the_page() -> None:
+    """Looking leaves no trace: no mutation, no new global, the same document."""
+
+    async def run() -> tuple[object, object]:
+        async with a_context() as context:
+            page = await show(context, EVERYTHING)
+            look = "() => [Object.keys(window).length, document.documentElement.outerHTML, window.changes]"
+            await page.evaluate(
+                "() => { window.changes = 0; new MutationObserver(list => { window.changes += list.length })"
+                ".observe(document, {subtree: true, childList: true, attributes: true, characterData: true}) }"
+            )
+            before = await page.evaluate(look)
+            await capture_page(page)
+            return before, await page.evaluate(look)
+
+    before, after = asyncio.run(run())
+
+    assert before == after
+
+
+def test_a_hooked_function_still_looks_native() -> None:
+    """Pages that look at `attachShadow` find what they expect, and nothing new among the globals."""
+
+    async def run() -> object:
+        async with a_context() as context:
+            page = await show(context, "<p>")
+            return await page.evaluate(
+                "() => { const hooked = Element.prototype.attachShadow;"
+                " return [String(hooked).includes('[native code]'), hooked.name, hooked.length,"
+                " Object.keys(window).includes('__eikon__')] }"
+            )
+
+    assert asyncio.run(run()) == [True, "attachShadow", 1, False]
+
+
+def test_frames_of_other_origins_and_in_closed_roots_are_found() -> None:
+    """Every frame is captured, and its element is known even where the page itself could not reach it."""
+    html = """<!doctype html><x-a></x-a><iframe src="data:text/html,<p>other</p>"></iframe><script>
+      if (location.protocol === "http:") document.querySelector("x-a").attachShadow({mode: "closed"}).innerHTML =
+        '<iframe srcdoc="<p>hidden</p>"></iframe>'</script>"""
+
+    snapshot = snapshot_of(html, lambda page: page.wait_for_load_state())
+
+    texts = {frame.path: [node.text for node in frame.root.walk() if node.is_text] for frame in snapshot.frames}
+    assert sorted(map(str, texts.values())) == ["['hidden']", "['other']", "[]"]
+    assert len(snapshot.main.extras.frames) == 2
+
+
+def test_a_single_frame_knows_its_place() -> None:
+    """A frame taken alone equals the one taken with its page."""
+
+    async def run() -> tuple[PageSnapshot, str, str]:
+        async with a_context() as context:
+            page = await show(context, EVERYTHING)
+            inner = await capture_frame(page.frames[1])
+            return await capture_page(page), inner.path, frame_digest(inner)
+
+    snapshot, path, digest = asyncio.run(run())
+
+    assert (path, digest) == ("0", frame_digest(snapshot.frames[1]))
+
+
+def test_a_deep_and_an_empty_document_are_captured() -> None:
+    """Depth has no limit, and a document may have lost its root."""
+    deep = """() => { let at = document.body;
+      for (let i = 0; i < 5000; i++) at = at.appendChild(document.createElement("i")) }"""
+
+    nested = snapshot_of("<!doctype html>", lambda page: page.evaluate(deep))
+    empty = snapshot_of("<!doctype html>", lambda page: page.evaluate("() => document.documentElement.remove()"))
+
+    assert sum(node.tag == "i" for node in nested.main.root.walk()) == 5000
+    assert len(encode_snapshot(nested)) < 5000
+    assert empty.main.root.tag == "#document"
+
+
+def test_a_page_that_is_gone_is_an_error() -> None:
+    """A snapshot is whole or not at all."""
+
+    async def run() -> None:
+        async with a_context() as context:
+            page = await show(context, "<p>")
+            await page.close()
+            await capture_page(page)
+
+    with pytest.raises(BrowserError, match="wanted a DOM snapshot"):
+        asyncio.run(run())
