@@ -1,0 +1,1 @@
+"""Serve real web sites on loopback for tests, benchmarks and recordings."""

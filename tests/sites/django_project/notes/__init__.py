@@ -1,0 +1,1 @@
+"""Keep notes: the one model of the site."""

@@ -1,0 +1,8 @@
+"""Serve a small shop that does what real sites do, the same way every time."""
+
+from __future__ import annotations
+
+from tests.sites.shop.changes import CHANGE_TABLE, CHANGES, Change
+from tests.sites.shop.server import ShopServer, serve_shop
+
+__all__ = ["CHANGES", "CHANGE_TABLE", "Change", "ShopServer", "serve_shop"]

@@ -1,0 +1,1 @@
+"""Answer each page of the shop: one module a page, one function a request."""

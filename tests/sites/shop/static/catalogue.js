@@ -1,0 +1,3 @@
+"use strict";
+
+document.getElementById("category").addEventListener("change", (event) => event.target.form.requestSubmit());
