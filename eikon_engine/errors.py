@@ -30,7 +30,6 @@
     │   ├── NavigationError               1   navigation-failed
     │   ├── WaitTimeoutError              1   wait-timeout
     │   ├── DialogMissingError            1   dialog-missing
-    │   ├── DialogUnansweredError         1   dialog-unanswered
     │   ├── DownloadMissingError          1   download-missing
     │   ├── PageMissingError              1   page-missing
     │   ├── AssertionFailedError          1   assertion-failed
@@ -230,12 +229,6 @@ class DialogMissingError(ActionError):
     """Report a dialog answer that no dialog asked for."""
 
     code = "dialog-missing"
-
-
-class DialogUnansweredError(ActionError):
-    """Report a dialog for which the mission has no answer."""
-
-    code = "dialog-unanswered"
 
 
 class DownloadMissingError(ActionError):

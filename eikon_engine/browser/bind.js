@@ -72,45 +72,96 @@
     };
   };
   const isVisible = element => {
+    if (getComputedStyle(element).display === 'contents') {
+      return Array.from(element.childNodes).some(child => {
+        if (child.nodeType === 1) return isVisible(child);
+        if (child.nodeType !== 3) return false;
+        const range = document.createRange();
+        range.selectNodeContents(child);
+        return Array.from(range.getClientRects()).some(rect => rect.width > 0 && rect.height > 0);
+      });
+    }
     const box = element.getBoundingClientRect();
-    if (getComputedStyle(element).display === 'contents') return element.checkVisibility();
     return box.width > 0 && box.height > 0 && element.checkVisibility({ visibilityProperty: true });
   };
-  const coveredBy = (element, position) => {
-    if (element.scrollIntoViewIfNeeded) element.scrollIntoViewIfNeeded(true);
-    const box = element.getClientRects()[0] || element.getBoundingClientRect();
-    const x = box.x + (position ? position.x : box.width / 2);
-    const y = box.y + (position ? position.y : box.height / 2);
+  // Where a pointer goes: to `position` within the border, else to the middle of the part that can be seen.
+  const pointOf = (element, position) => {
+    if (position) {
+      const box = element.getBoundingClientRect();
+      return { x: box.x + element.clientLeft + position.x, y: box.y + element.clientTop + position.y };
+    }
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const boxless = getComputedStyle(element).display === 'contents';
+    for (const rect of (boxless ? range : element).getClientRects()) {
+      const left = Math.max(0, rect.left), right = Math.min(innerWidth, rect.right);
+      const top = Math.max(0, rect.top), bottom = Math.min(innerHeight, rect.bottom);
+      if (right > left && bottom > top && (right - left) * (bottom - top) > 0.99) {
+        return { x: (left + right) / 2, y: (top + bottom) / 2 };
+      }
+    }
+    return null;
+  };
+  const outside = point => !point || point.x < 0 || point.y < 0 || point.x >= innerWidth || point.y >= innerHeight;
+  const scrolledPoint = (element, position) => {
+    element.scrollIntoViewIfNeeded?.(true);
+    const point = pointOf(element, position);
+    if (!point || !outside(point)) return point;
+    scrollBy({ left: point.x - innerWidth / 2, top: point.y - innerHeight / 2, behavior: 'instant' });
+    return pointOf(element, position);
+  };
+  const coveredBy = (element, { x, y }) => {
     let hit = document.elementFromPoint(x, y);
     while (hit?.shadowRoot) {
       const inner = hit.shadowRoot.elementFromPoint(x, y);
       if (!inner || inner === hit) break;
       hit = inner;
     }
-    if (!hit) return 'nothing: it lies outside the viewport';
-    const labels = new Set(element.labels || []);
+    if (!hit) return 'nothing that can be hit';
+    // Text inside a button or link stands for it, as it does for Playwright.
+    const edited = element.matches('input, textarea, select') || element.isContentEditable;
+    const whole = edited ? element : element.closest('button, [role=button], a, [role=link]') || element;
     for (let node = hit; node; node = node.assignedSlot || node.parentNode || node.host) {
-      if (node === element || labels.has(node)) return '';
+      if (node === whole) return '';
     }
     return describe(hit);
   };
+  // A label stands for its control, and what lies in a button for the button: Playwright waits for their state.
+  const controlOf = element => {
+    const own = 'a, input, textarea, button, select, option, optgroup, [role=link], [role=button], [role=checkbox], [role=radio]';
+    if (element.matches('input, textarea, select') || element.isContentEditable) return element;
+    const whole = element.closest('button, [role=button], [role=checkbox], [role=radio]') || element;
+    return whole.matches(own) ? whole : whole.closest('label')?.control || whole;
+  };
+  const isDisabled = element => {
+    if (element.matches(':disabled')) return true;
+    for (let node = element; node; node = node.assignedSlot || node.parentNode || node.host) {
+      const word = node.nodeType === 1 ? (node.getAttribute('aria-disabled') || '').toLowerCase() : '';
+      if (word) return word === 'true';
+    }
+    return false;
+  };
   const obstacleOf = element => {
     if (wanted.visible && !isVisible(element)) return 'hidden';
-    const disabled = element.matches(':disabled') || !!element.closest('[aria-disabled=true]');
-    if (wanted.enabled && disabled) return 'disabled';
-    if (wanted.editable && (element.readOnly || element.getAttribute('aria-readonly') === 'true')) return 'read-only';
+    const control = controlOf(element);
+    if (wanted.enabled && isDisabled(control)) return 'disabled';
+    if (wanted.editable && (control.readOnly || control.getAttribute('aria-readonly') === 'true')) return 'read-only';
     if (wanted.pointer) {
-      const cover = coveredBy(element, wanted.position);
+      point = scrolledPoint(element, wanted.position);
+      if (outside(point)) return 'outside of the viewport, also after scrolling';
+      const cover = coveredBy(element, point);
       if (cover) return `covered by ${cover}`;
     }
     return '';
   };
+  let point = null;
   const first = elements[0];
   return {
     count: elements.length,
     matches: elements.slice(0, 5).map(describe),
     identity: elements.length === 1 ? identityOf(first) : null,
     obstacle: elements.length === 1 ? obstacleOf(first) : '',
+    point,
     visible: elements.length === 1 && isVisible(first),
     text: elements.length === 1 ? squeeze(first.innerText ?? first.textContent) : '',
     state: elements.length === 1 ? {

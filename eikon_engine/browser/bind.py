@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -16,17 +17,36 @@ from eikon_engine.errors import (
 )
 from eikon_engine.trace.identity import identity_differences
 from eikon_engine.trace.observation import TargetState
-from eikon_engine.trace.target import Identity
+from eikon_engine.trace.target import Identity, Target
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page
 
     from eikon_engine.browser.rest import Rest
     from eikon_engine.trace.actions import Point
-    from eikon_engine.trace.target import Target
 
 WAIT_STEP_MS: Final = 50.0
 """Page time between two looks at a target that is not ready."""
+
+
+_GOING: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot find context"
+"""What Playwright says of a document that is just being replaced: nothing is there to be seen."""
+_FRAME_TIMEOUT_MS: Final = 1_000.0
+"""Wall time for finding again a frame that was counted a moment ago."""
+_THROUGH_FRAME: Final = """(frame, [left, top]) => {
+  const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
+  const x = box.x + (frame.clientLeft + parseFloat(style.paddingLeft) + left) * box.width / (frame.offsetWidth || 1);
+  const y = box.y + (frame.clientTop + parseFloat(style.paddingTop) + top) * box.height / (frame.offsetHeight || 1);
+  let hit = document.elementFromPoint(x, y);
+  while (hit && hit !== frame && hit.shadowRoot) {
+    const inner = hit.shadowRoot.elementFromPoint(x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  const name = hit ? `<${hit.localName}${hit.id ? '#' + hit.id : ''}>` : 'nothing that can be hit';
+  return { cover: hit === frame ? '' : name, x, y };
+}"""
+"""Take a point of a frame's viewport out to that of its parent, and name what lies over it there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +73,8 @@ class Sighting:
     visible: bool
     text: str
     state: TargetState | None
+    point: tuple[float, float] | None = None
+    """Where a pointer would go, in the viewport of the element's frame; None if none was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,17 +100,56 @@ async def sight(locator: Locator, readiness: Readiness) -> Sighting:
     """Look once, in one round trip.
 
     Raises:
-        ActionError: the selector is not valid, or one of its frames is ambiguous.
+        ActionError: the selector is not valid.
     """
     from playwright.async_api import Error
 
     try:
         answer = await locator.evaluate_all(_bind_script(), _wanted(readiness))
     except Error as error:
-        if "Execution context was destroyed" in error.message:
+        if re.search(_GOING, error.message):
             return _NOTHING
         raise translate(error, "looking for the target") from error
     return _read_sighting(answer)
+
+
+async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
+    """Look once at what a target denotes; each of its frames must be one, and let a pointer through.
+
+    Raises:
+        TargetAmbiguousError: one of its frames is ambiguous.
+        ActionError: a selector is not valid.
+    """
+    from playwright.async_api import Error
+
+    try:
+        for depth, selector in enumerate(target.frames):
+            outer = Target(selector=selector, frames=target.frames[:depth])
+            count = await locate(page, outer).count()
+            if count > 1:
+                message = f"{outer}: wanted one frame, found {count}"
+                raise TargetAmbiguousError(message)
+            if count == 0:
+                return _NOTHING
+        seen = await sight(locate(page, target), readiness)
+        if seen.obstacle or seen.point is None or not target.frames:
+            return seen
+        return replace(seen, obstacle=await _cover_of_frames(page, target, seen.point))
+    except Error as error:
+        if re.search(_GOING, error.message):
+            return _NOTHING
+        raise translate(error, "looking for the frame of the target") from error
+
+
+async def _cover_of_frames(page: Page, target: Target, point: tuple[float, float]) -> str:
+    """Follow a point from the innermost frame outwards; say what lies over one of the frames, if anything does."""
+    for depth in reversed(range(len(target.frames))):
+        frame = locate(page, Target(selector=target.frames[depth], frames=target.frames[:depth]))
+        answer = await frame.evaluate(_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
+        if answer["cover"]:
+            return f"covered by {answer['cover']}"
+        point = (answer["x"], answer["y"])
+    return ""
 
 
 async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, timeout_ms: float) -> Bound:
@@ -103,11 +164,9 @@ async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, tim
     locator = locate(page, target)
     waited = 0.0
     while True:
-        seen = await sight(locator, readiness)
+        seen = await look(page, target, readiness)
         if seen.count > 1:
-            listing = ", ".join(seen.matches)
-            message = f"{target}: wanted one element, found {seen.count}: {listing}"
-            raise TargetAmbiguousError(message)
+            raise TargetAmbiguousError(ambiguous(target, seen))
         if seen.identity is not None and not seen.obstacle:
             _prove(target, seen.identity)
             return Bound(target=target, locator=locator, identity=seen.identity)
@@ -115,6 +174,11 @@ async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, tim
             raise _not_ready(target, seen, timeout_ms)
         await rest.tick(min(WAIT_STEP_MS, timeout_ms - waited))
         waited += WAIT_STEP_MS
+
+
+def ambiguous(target: Target, seen: Sighting) -> str:
+    """Say what was found in place of one element."""
+    return f"{target}: wanted one element, found {seen.count}: {', '.join(seen.matches)}"
 
 
 def _prove(target: Target, observed: Identity) -> None:
@@ -155,7 +219,7 @@ _NOTHING: Final = Sighting(count=0, matches=(), identity=None, obstacle="", visi
 
 def _read_sighting(answer: Any) -> Sighting:  # noqa: ANN401 - what a page's script returns has no type yet
     identity = answer["identity"]
-    state = answer["state"]
+    state, point = answer["state"], answer["point"]
     return Sighting(
         count=int(answer["count"]),
         matches=tuple(answer["matches"]),
@@ -164,4 +228,5 @@ def _read_sighting(answer: Any) -> Sighting:  # noqa: ANN401 - what a page's scr
         visible=answer["visible"],
         text=answer["text"],
         state=TargetState(value=state["value"], checked=state["checked"]) if state else None,
+        point=(point["x"], point["y"]) if point else None,
     )

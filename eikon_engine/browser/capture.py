@@ -40,6 +40,8 @@ class NetworkCapture:
         self._places: dict[Request, tuple[str, int]] = {}
         self._occurrences: Counter[str] = Counter()
         self._completions = 0
+        self._ends: dict[Request, tuple[int, float]] = {}
+        """Place and time of the end; taken when it is heard of, since bodies are read in any order."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaiting_download: dict[str, Request] = {}
         self.warnings: list[str] = []
@@ -87,6 +89,8 @@ class NetworkCapture:
         root = _root(request)
         if root not in self._ordinals:
             return
+        self._ends[root] = (self._completions, self._elapsed())
+        self._completions += 1
         task = asyncio.ensure_future(self._record(root, request))
         self._tasks.add(task)
         task.add_done_callback(self._on_recorded)
@@ -163,6 +167,8 @@ class NetworkCapture:
             return
         key, occurrence = self._places.pop(root)
         started = self._started.pop(root)
+        ended = self._ends.pop(root, None)
+        place, end = ended if complete and ended is not None else (None, None)
         self._writer.append(
             Exchange(
                 ordinal=ordinal,
@@ -173,11 +179,10 @@ class NetworkCapture:
                 response=response,
                 failure=failure,
                 started_ms=started,
-                completed_ms=self._elapsed() if complete else None,
-                completion=self._completions if complete else None,
+                completed_ms=end,
+                completion=place,
             )
         )
-        self._completions += int(complete)
 
     def _request(self, request: Request) -> RecordedRequest:
         redactor = self._session.redactor

@@ -7,6 +7,7 @@ import heapq
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.rest import BLOCKED_S
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.session import Session
 
-BLOCKED_S: Final = 2.0
-"""Wall time after which a page that does not answer counts as waiting for one of the answers."""
+
+FETCHES: Final = frozenset({"fetch", "xhr"})
+"""Resource types of what a page counts as asked for; it does so before anybody else hears of a request."""
 
 
 class Delivery:
@@ -32,20 +34,26 @@ class Delivery:
         self._expected = sorted(completions)
         heapq.heapify(self._expected)
         self._waiting: dict[int, asyncio.Event] = {}
+        self._fetches: set[int] = set()
+        self.never = 0
+        """How many fetches get no answer, as in the recording."""
         self._done = asyncio.Event()
         self._arrived = asyncio.Event()
         self._loop = asyncio.ensure_future(self._deliver())
 
     @asynccontextmanager
-    async def turn(self, completion: int | None) -> AsyncIterator[None]:
-        """Wait for the turn of an answer, and hold it until the answer is delivered."""
+    async def turn(self, completion: int | None, kind: str) -> AsyncIterator[None]:
+        """Wait for the turn of an answer to a request of some kind, and hold it until the answer is delivered."""
         if completion is None:
             await self._session.rest.gate.wait()
             yield
             return
         granted = self._waiting[completion] = asyncio.Event()
+        if kind in FETCHES:
+            self._fetches.add(completion)
         self._arrived.set()
         await granted.wait()
+        self._fetches.discard(completion)
         try:
             yield
         finally:
@@ -97,10 +105,13 @@ class Delivery:
     async def _come_to_rest(self) -> None:
         try:
             async with asyncio.timeout(BLOCKED_S):
-                for _ in range(2):
-                    await self._session.rest.round_trip()
+                calm = 0
+                while calm < 2:  # noqa: PLR2004 - as when the session comes to rest
+                    wanted = await self._session.rest.ask_pages()
+                    calm = calm + 1 if wanted <= len(self._fetches) + self.never else 0
         except TimeoutError:
-            return  # the page does nothing but wait for an answer, as a synchronous request does
+            # The page does nothing but wait for an answer, as a synchronous request does, or the machine is very slow.
+            self._session.rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
         except BrowserDiedError:
             self._session.ledger.mark_dead()
 

@@ -41,14 +41,69 @@
     };
   }
 
-  const setIntervalOfClock = window.setInterval;
-  window.setInterval = function setInterval(callback, delay, ...rest) {
-    return setIntervalOfClock.call(window, callback, Math.max(1, Number(delay) || 0), ...rest);
+  // The stepped clock stops at a callback that throws; a browser reports the error and goes on.
+  const guarded = callback => typeof callback !== 'function' ? callback : function (...values) {
+    try {
+      return callback.apply(this, values);
+    } catch (error) {
+      reportError(error);
+    }
   };
+  const { setInterval: setIntervalOfClock, setTimeout: setTimeoutOfClock } = window;
+  window.setInterval = function setInterval(callback, delay, ...rest) {
+    return setIntervalOfClock.call(window, guarded(callback), Math.max(1, Number(delay) || 0), ...rest);
+  };
+  window.setTimeout = function setTimeout(callback, ...rest) {
+    return setTimeoutOfClock.call(window, guarded(callback), ...rest);
+  };
+  for (const name of ['requestAnimationFrame', 'requestIdleCallback']) {
+    const ofClock = window[name];
+    if (ofClock) window[name] = (callback, ...rest) => ofClock.call(window, guarded(callback), ...rest);
+  }
 
+  // What a page has asked for, and not been told yet: the driver hears of a request only some time after the page sent it.
+  own.pending = 0;
+  if (window.fetch) {
+    window.fetch = new Proxy(window.fetch, {
+      apply(native, self, values) {
+        const answer = Reflect.apply(native, self, values);
+        own.pending += 1;
+        return answer.finally(() => { own.pending -= 1; });
+      },
+    });
+  }
+  XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
+    apply(native, self, values) {
+      own.pending += 1;
+      let ends = () => { own.pending -= 1; ends = () => {}; };
+      self.addEventListener('loadend', () => ends(), { once: true });
+      try {
+        return Reflect.apply(native, self, values);
+      } catch (error) {
+        ends();
+        throw error;
+      }
+    },
+  });
+
+  // A document that is about to be replaced asks for nothing yet: the browser's request follows some time later.
+  window.navigation?.addEventListener('navigate', event => {
+    const loads = !event.destination.sameDocument && !event.hashChange && event.downloadRequest === null;
+    own.leaving = loads && /^(https?|blob|data|about|file):/.test(event.destination.url) ? event : null;
+  });
+  window.navigation?.addEventListener('navigateerror', () => { own.leaving = null; });
+  if (window.NavigateEvent) {
+    const { intercept } = NavigateEvent.prototype;
+    NavigateEvent.prototype.intercept = function (...values) {
+      own.leaving = null;
+      return intercept.apply(this, values);
+    };
+  }
+
+  // Only animations of style sheets are made quick here. A duration for transitions would turn every change of style into
+  // one, and a page that measures what it has just changed would find the old size.
   const quick = '*,*::before,*::after{animation-duration:1ms!important;animation-delay:0s!important;' +
-    'animation-iteration-count:1!important;transition-duration:1ms!important;transition-delay:0s!important;' +
-    'scroll-behavior:auto!important}';
+    'animation-iteration-count:1!important;scroll-behavior:auto!important}';
   const adopt = root => {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(quick);

@@ -17,11 +17,29 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser
 
+_FEATURES_OFF: Final = (
+    "DeferRendererTasksAfterInput",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
+"""The first holds back what a click leads to, such as sending a form, until the next frame is painted: some 100 ms in
+which a page seems to be at rest. The others are what Playwright switches off; its own list is overruled by ours."""
+
 FLAGS: Final[tuple[str, ...]] = (
     "--disable-frame-rate-limit",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
+    f"--disable-features={','.join(_FEATURES_OFF)}",
     "--disable-quic",
     "--disable-sync",
     "--dns-prefetch-disable",

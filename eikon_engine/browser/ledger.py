@@ -16,14 +16,20 @@ if TYPE_CHECKING:
         ConsoleMessage,
         Dialog,
         Download,
+        Frame,
         Page,
         Request,
         Response,
         WebError,
     )
 
+    from eikon_engine.errors import EikonError
+
 LONG_LIVED: Final = frozenset({"eventsource", "websocket", "ping"})
 """Resource types that are open for as long as a page lives, and never keep it from being at rest."""
+WITHOUT_DOCUMENT: Final = (204, 205)
+"""Statuses after which a page stays as it is."""
+FIRST_ERROR: Final = 400
 NOT_NETWORK: Final = ("data:", "blob:", "about:", "javascript:")
 
 
@@ -57,7 +63,12 @@ class PageLedger:
         self.pages: list[Page] = []
         self.answers: list[DialogAnswer] = []
         self.in_flight: set[Request] = set()
+        self.uncommitted: set[Request] = set()
+        """Documents whose answer has come and that no frame shows yet."""
         self.crashed: bool = False
+        self._arrived = False
+        self.fault: EikonError | None = None
+        """What went wrong where nobody could be told at once."""
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
         self._now = Happenings()
@@ -67,12 +78,21 @@ class PageLedger:
         context.on("weberror", self._on_error)
         context.on("request", self._on_request)
         context.on("response", self._on_response)
-        context.on("requestfinished", self._on_request_end)
-        context.on("requestfailed", self._on_request_end)
+        context.on("requestfinished", self._on_request_finished)
+        context.on("requestfailed", self._on_request_failed)
 
     def open_pages(self) -> tuple[tuple[int, Page], ...]:
         """Return the pages that are open, with their ordinals."""
         return tuple((ordinal, page) for ordinal, page in enumerate(self.pages) if not page.is_closed())
+
+    def is_leaving(self, page: Page) -> bool:
+        """Say whether a page waits for the document that replaces it."""
+        asked = (
+            request
+            for request in self.in_flight
+            if request.is_navigation_request() and request.existing_response is None
+        )
+        return any(_frame_of(request) is page.main_frame for request in asked)
 
     def take(self) -> Happenings:
         """Return what happened since the last call, and begin anew."""
@@ -84,14 +104,25 @@ class PageLedger:
         """Return how many downloads began since the last observation."""
         return len(self._now.downloads)
 
+    def take_arrival(self) -> bool:
+        """Say whether a navigation ended since the last call."""
+        arrived, self._arrived = self._arrived, False
+        return arrived
+
     def forget(self, request: Request) -> None:
         """Stop waiting for a request that will never end."""
         self.in_flight.discard(request)
+        self.uncommitted.discard(request)
         self.changed.set()
 
     def mark_dead(self) -> None:
         """Note that the browser went away."""
         self.crashed = True
+        self.changed.set()
+
+    def fail(self, error: EikonError) -> None:
+        """Note that the session cannot go on; the first error counts."""
+        self.fault = self.fault or error
         self.changed.set()
 
     def _ordinal(self, page: Page | None) -> int:
@@ -102,13 +133,22 @@ class PageLedger:
         self.pages.append(page)
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
+        page.on("framenavigated", self._on_commit)
+        page.on("framedetached", self._on_commit)
         page.on("download", lambda download: self._now.downloads.append((self._ordinal(page), download)))
 
     def _on_close(self, page: Page) -> None:
         self._now.closed.append(self._ordinal(page))
-        for request in tuple(self.in_flight):
-            if _page_of(request) is page:
+        for request in (*self.in_flight, *self.uncommitted):
+            frame = _frame_of(request)
+            if frame is not None and frame.page is page:
                 self.forget(request)
+
+    def _on_commit(self, frame: Frame) -> None:
+        for request in tuple(self.uncommitted):
+            if _frame_of(request) in {frame, None}:
+                self.uncommitted.discard(request)
+        self.changed.set()
 
     def _on_crash(self, _page: Page) -> None:
         self.crashed = True
@@ -130,7 +170,7 @@ class PageLedger:
             elif armed and armed.text is not None:
                 await dialog.accept(armed.text)
             else:
-                await dialog.accept()
+                await dialog.accept(dialog.default_value)  # what stands in a prompt, as pressing Enter would give
         except Error:
             self.changed.set()  # the page went away with its dialog: there is nothing left to answer
 
@@ -150,28 +190,45 @@ class PageLedger:
             self.changed.set()
 
     def _on_response(self, response: Response) -> None:
-        if response.request.is_navigation_request():
-            self._now.responses.append(response)
+        request = response.request
+        if not request.is_navigation_request():
+            return
+        self._now.responses.append(response)
+        frame = _frame_of(request)
+        brings_document = (response.ok or response.status >= FIRST_ERROR) and response.status not in WITHOUT_DOCUMENT
+        if frame is not None and frame.parent_frame is None and brings_document:
+            self.uncommitted.add(request)
 
-    def _on_request_end(self, request: Request) -> None:
+    def _on_request_finished(self, request: Request) -> None:
+        self._arrived = self._arrived or request.is_navigation_request()
+        self.in_flight.discard(request)
+        self.changed.set()
+
+    def _on_request_failed(self, request: Request) -> None:
+        self._arrived = self._arrived or request.is_navigation_request()
         self.forget(request)
 
 
-def _page_of(request: Request) -> Page | None:
+def _frame_of(request: Request) -> Frame | None:
     from playwright.async_api import Error
 
     try:
-        return request.frame.page
+        return request.frame
     except Error:
         return None
 
 
 async def describe_download(page: int, download: Download) -> tuple[DownloadSeen, bytes | None]:
     """Wait for a download to end; give what is observed of it, and its content."""
-    failure = await download.failure()
-    if failure is not None:
+    from playwright.async_api import Error
+
+    try:
+        failure = await download.failure()
+        content = Path(await download.path()).read_bytes() if failure is None else None  # noqa: ASYNC240 - a local file
+    except Error as error:
+        failure, content = error.message.splitlines()[0], None
+    if content is None:
         return DownloadSeen(page=page, name=download.suggested_filename, sha256=None, size=None, failure=failure), None
-    content = Path(await download.path()).read_bytes()  # noqa: ASYNC240 - a local file that is complete
     seen = DownloadSeen(
         page=page,
         name=download.suggested_filename,

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.bind import Readiness, sight
 from eikon_engine.browser.ledger import describe_download
+from eikon_engine.browser.net_errors import playable
 from eikon_engine.browser.snapshot import capture_page
+from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
 from eikon_engine.network.keys import request_key
 from eikon_engine.trace.dom import PageSnapshot, frame_digest, masked_text
@@ -148,6 +150,8 @@ def _documents(session: Session, happened: Happenings) -> tuple[DocumentLoad, ..
         page = _main_page(request)
         if page is None or request.redirected_to is not None or response.status in _NO_CONTENT or request.failure:
             continue
+        if STEPPING_STONE in response.headers:
+            continue
         hops = session.traffic.document_hops(request) or _hops(request)
         loads.append(
             DocumentLoad(
@@ -209,4 +213,4 @@ def clean(session: Session, text: str) -> str:
 
 def _without_reason(text: str) -> str:
     """Drop the reason phrase of an HTTP status: servers word it differently, and it never reaches a page."""
-    return _REASON_PHRASE.sub(r"\1", text)
+    return playable(_REASON_PHRASE.sub(r"\1", text))

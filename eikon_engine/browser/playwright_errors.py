@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from playwright.async_api import Error as PlaywrightError
 
 PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
-    (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError),
     (r"Target page, context or browser has been closed|Target closed", PageMissingError),
+    (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError),
     (r"strict mode violation", TargetAmbiguousError),
     (r"did not find some options", OptionMissingError),
     (r"intercepts pointer events|is not (visible|enabled|editable|stable)", TargetNotActionableError),
@@ -52,7 +52,7 @@ def translate(error: PlaywrightError, wanted: str) -> EikonError:
 
 def first_line(message: str) -> str:
     """Keep the part that says what happened, without the call log and the name of the call."""
-    line = message.split("Call log:", maxsplit=1)[0].strip().splitlines()[0] if message.strip() else "no message"
+    line = next(iter(message.partition("Call log:")[0].strip().splitlines()), "no message")
     reason = re.search(r"<[^>]+>.* intercepts pointer events|element is not [a-z]+|did not find some options", message)
     line = re.sub(r"^(?:[A-Z][A-Za-z]+\.[a-z_]+: )?(?:Error: )?", "", line)
     return f"{line} ({reason.group(0)})" if reason and reason.group(0) not in line else line

@@ -3,35 +3,75 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-    from playwright.async_api import BrowserContext, Page
+    from playwright.async_api import BrowserContext, Frame, Page
 
     from eikon_engine.browser.ledger import PageLedger
 
-TICK_MS: Final = 100.0
-"""Longest piece of page time that passes without looking whether requests were made."""
 STALL_S: Final = 15.0
 """Wall time after which a request that neither ends nor fails is no longer waited for; noted when it happens."""
 ROUND_TRIP_S: Final = 30.0
 """Wall time after which a page that does not answer counts as dead."""
+BLOCKED_S: Final = 2.0
+"""Wall time after which a page that does not answer counts as waiting for an answer from the network."""
+WENT_AWAY: Final = r"Execution context was destroyed|[Ff]rame was detached|navigat"
+"""What Playwright says of a document that is just being replaced by another."""
 
-PROBE: Final = (
-    "() => document.readyState === 'complete' && !document.getAnimations().some(each => each.playState === 'running')"
-)
+PROBE: Final = """() => {
+  const moving = document.getAnimations().filter(
+    each => each.playState === 'running' && each.timeline === document.timeline);
+  for (const each of moving) {
+    if (each.effect?.getComputedTiming().endTime < Infinity && each.playbackRate) each.finish();
+    else { each.pause(); each.currentTime = 0; }
+  }
+  for (const each of document.getElementsByTagName('svg')) {
+    if (each.animationsPaused && !each.animationsPaused()) { each.pauseAnimations(); each.setCurrentTime(0); }
+  }
+  const own = window.__eikon__ || {};
+  const loaded = document.readyState === 'complete' || own.waived === document;
+  const stays = !own.leaving || own.leaving.defaultPrevented;
+  if (moving.length) return 'moving';
+  return loaded && stays && (own.pending || 0) <= (own.unanswered || 0) ? 'rest' : 'busy';
+}"""
+"""Ask whether a document has loaded and stands still. Animations run by a clock of their own, which nothing can step:
+one that ends is ended now, with its events, and one that never does is stopped where it begins."""
+PENDING: Final = "() => window.__eikon__?.pending ?? 0"
+FRAME: Final = """() => new Promise(painted => {
+  const frame = new Animation(new KeyframeEffect(null, [], 1));
+  frame.onfinish = painted;
+  frame.play();
+  frame.finish();
+})"""
+"""Answer after the next frame, in which the events of animations that ended are sent."""
+FRAME_S: Final = 0.5
+"""Wall time after which a page counts as one that is not painted."""
+ARRIVED: Final = "() => { if (window.__eikon__) window.__eikon__.leaving = null }"
+"""Tell the documents that are still there after a navigation that they stay: it brought a file, or nothing."""
+WAIVE: Final = """() => {
+  const own = window.__eikon__;
+  if (own) Object.assign(own, { leaving: null, unanswered: own.pending, waived: document });
+}"""
+"""Wait no more for a document that a script opened and did not close, that does not leave as it said, or that asked for
+something that never comes."""
+UNFINISHED_S: Final = 2.0
+"""Wall time after which a document that asks for nothing more counts as loaded, though it never says so."""
 
 
 class Rest:
     """Step the clock of a context, one tick after the other, with the page at rest in between."""
 
-    def __init__(self, context: BrowserContext, ledger: PageLedger) -> None:
-        """Step the paused clock of `context`."""
+    def __init__(self, context: BrowserContext, ledger: PageLedger, tick_ms: float) -> None:
+        """Step the paused clock of `context` by at most `tick_ms` at a time."""
+        self._tick_ms = tick_ms
         self._context = context
         self._ledger = ledger
         self.gate = asyncio.Event()
@@ -53,17 +93,39 @@ class Rest:
         remaining = duration_ms
         await self.quiesce()
         while remaining > 0:
-            step = min(TICK_MS, remaining)
+            step = min(self._tick_ms, remaining)
             await self.tick(step)
             remaining -= step
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold back answers, so that none falls between the events of an action or of a step of the clock.
+
+        A page that stands still because it waits for an answer, as a synchronous request does, gets it all the same.
+        """
+        self.gate.clear()
+        give_up = asyncio.get_running_loop().call_later(BLOCKED_S, self.gate.set)
+        try:
+            yield
+        finally:
+            give_up.cancel()
+            self.gate.set()
+
     async def tick(self, duration_ms: float) -> None:
         """Move the clock once; answers that come meanwhile wait until it stands."""
-        self.gate.clear()
+        from playwright.async_api import Error
+
         try:
-            await self._context.clock.run_for(round(duration_ms))
-        finally:
-            self.gate.set()
+            with self.held():
+                async with asyncio.timeout(ROUND_TRIP_S):
+                    await self._context.clock.run_for(round(duration_ms))
+        except Error as error:
+            if re.search(WENT_AWAY, error.message) is None:
+                message = f"the page's clock could not be moved: {error.message.splitlines()[0]}"
+                raise BrowserDiedError(message) from error
+        except TimeoutError as error:
+            message = f"{duration_ms:.0f} ms of page time were not over within {ROUND_TRIP_S:.0f} s; a page may loop"
+            raise BrowserDiedError(message) from error
         self.virtual_ms += duration_ms
         await self.quiesce()
 
@@ -74,19 +136,27 @@ class Rest:
             BrowserDiedError: the browser went away.
         """
         calm = 0
-        deadline = time.monotonic() + STALL_S
+        busy_at = time.monotonic()
+        deadline = busy_at + STALL_S
         while calm < 2:  # noqa: PLR2004 - two round trips: what the first answer triggers, the second one sees
+            if self._ledger.fault is not None:
+                raise self._ledger.fault
             if self._ledger.crashed:
                 message = "a page crashed; the browser cannot go on"
                 raise BrowserDiedError(message)
             if self._busy():
-                calm = 0
+                calm, busy_at = 0, time.monotonic()
                 if not await self._change(deadline):
                     self._give_up()
                     return
                 continue
-            complete = await self.round_trip()
+            if self._ledger.take_arrival():
+                await self.round_trip(ARRIVED)
+            complete = await self.round_trip() and not self._ledger.uncommitted
             calm = calm + 1 if complete and not self._busy() else 0
+            if not complete and time.monotonic() > busy_at + UNFINISHED_S:
+                self._ledger.uncommitted.clear()
+                await self.round_trip(WAIVE)
             if time.monotonic() > deadline:
                 self.notes.append(f"the page was still loading or moving after {STALL_S:.0f} s")
                 return
@@ -110,26 +180,53 @@ class Rest:
             self.notes.append(f"no answer within {STALL_S:.0f} s: {request.method} {request.url}")
             self._ledger.forget(request)
 
-    async def round_trip(self) -> bool:
-        """Ask every page whether it is complete; whatever it had to do before is done when it answers."""
-        pages = [page for _, page in self._ledger.open_pages()]
-        answers = await asyncio.gather(*(_probe(page) for page in pages))
-        return all(answers)
+    async def ask_pages(self) -> int:
+        """Ask how many answers to fetches the pages wait for; whatever they had to do before is done when they answer.
+
+        A page that waits for its next document is left out: the browser holds such questions back until that one shows.
+        """
+        pages = [page for _, page in self._ledger.open_pages() if not self._ledger.is_leaving(page)]
+        frames = [frame for page in pages for frame in page.frames if has_document(frame)]
+        answers = await asyncio.gather(*(_probe(frame, PENDING) for frame in frames))
+        return sum(int(answer) for answer in answers if answer.isdigit())
+
+    async def round_trip(self, script: str = PROBE) -> bool:
+        """Ask every frame whether it has come to rest."""
+        frames = [frame for _, page in self._ledger.open_pages() for frame in page.frames if has_document(frame)]
+        answers = await asyncio.gather(*(_probe(frame, script) for frame in frames))
+        if script == PROBE and "moving" in answers:
+            await asyncio.gather(*(_painted(page) for _, page in self._ledger.open_pages()))
+        return all(answer == "rest" for answer in answers)
 
 
-async def _probe(page: Page) -> bool:
+def has_document(frame: Frame) -> bool:
+    """Say whether a frame shows a document; one that is to be loaded lazily has none, and would answer nothing."""
+    return frame.parent_frame is None or bool(frame.url)
+
+
+async def _painted(page: Page) -> None:
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(FRAME_S):
+            await page.evaluate(FRAME)
+    except (Error, TimeoutError):
+        return  # a page that is going, or is not painted: the next look says which
+
+
+async def _probe(frame: Frame, script: str) -> str:
     from playwright.async_api import Error
 
     try:
         async with asyncio.timeout(ROUND_TRIP_S):
-            return bool(await page.evaluate(PROBE))
+            return str(await frame.evaluate(script))
     except Error as error:
-        if page.is_closed():
-            return True
-        if "Execution context was destroyed" in error.message or "navigat" in error.message:
-            return False
+        if frame.page.is_closed() or frame.is_detached():
+            return "rest"
+        if re.search(WENT_AWAY, error.message):
+            return "busy"
         message = f"the browser stopped answering: {error.message.splitlines()[0]}"
         raise BrowserDiedError(message) from error
     except TimeoutError as error:
-        message = f"page {page.url} did not answer within {ROUND_TRIP_S:.0f} s; it may be in an endless loop"
+        message = f"{frame.url} did not answer within {ROUND_TRIP_S:.0f} s; it may be in an endless loop"
         raise BrowserDiedError(message) from error

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.delivery import Delivery
+from eikon_engine.browser.delivery import FETCHES, Delivery
+from eikon_engine.browser.net_errors import ABORT_CODES
+from eikon_engine.browser.traffic import STEPPING_STONE
+from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from playwright.async_api import Frame, Request, Route, WebSocketRoute
+    from playwright.async_api import Request, Route, WebSocketRoute
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
@@ -19,23 +23,8 @@ if TYPE_CHECKING:
 
 DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 """Response headers that speak of the transport, which a served answer does not have."""
-ABORT_CODES: Final = {
-    "net::ERR_ABORTED": "aborted",
-    "net::ERR_ACCESS_DENIED": "accessdenied",
-    "net::ERR_ADDRESS_UNREACHABLE": "addressunreachable",
-    "net::ERR_BLOCKED_BY_CLIENT": "blockedbyclient",
-    "net::ERR_BLOCKED_BY_RESPONSE": "blockedbyresponse",
-    "net::ERR_CONNECTION_ABORTED": "connectionaborted",
-    "net::ERR_CONNECTION_CLOSED": "connectionclosed",
-    "net::ERR_CONNECTION_FAILED": "connectionfailed",
-    "net::ERR_CONNECTION_REFUSED": "connectionrefused",
-    "net::ERR_CONNECTION_RESET": "connectionreset",
-    "net::ERR_INTERNET_DISCONNECTED": "internetdisconnected",
-    "net::ERR_NAME_NOT_RESOLVED": "namenotresolved",
-    "net::ERR_TIMED_OUT": "timedout",
-}
-"""Network errors of Chromium, and what Playwright calls them."""
 NO_CONTENT: Final = 204
+OK: Final = 200
 
 
 class SealedTraffic:
@@ -90,6 +79,14 @@ class SealedTraffic:
         )
 
     async def _serve(self, route: Route) -> None:
+        try:
+            await self._meet(route)
+        except EikonError as error:
+            self._running().ledger.fail(error)
+            await self._abort(route, "failed")
+
+    async def _meet(self, route: Route) -> None:
+        """Find the answer to a request in the recording, and give it."""
         request = route.request
         session = self._running()
         exchange = self._continuations.pop(request.url, None) if request.is_navigation_request() else None
@@ -110,6 +107,7 @@ class SealedTraffic:
             await self._abort(route, "blockedbyclient")
         elif match.exchange.pending:
             session.ledger.forget(request)
+            self._turns().never += int(request.resource_type in FETCHES)
         elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:
             await self._redirect(route, match.exchange)
         else:
@@ -117,7 +115,7 @@ class SealedTraffic:
 
     async def _answer(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""
-        async with self._turns().turn(exchange.completion):
+        async with self._turns().turn(exchange.completion, exchange.request.resource_type):
             response = exchange.response
             if response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
@@ -136,12 +134,17 @@ class SealedTraffic:
         """
         session = self._running()
         request = route.request
-        target = session.redactor.restore((exchange.response.url if exchange.response else "").encode()).decode()
+        target = session.restorer.restore((exchange.response.url if exchange.response else "").encode()).decode()
         session.redirects_served += 1
-        self._redoing += 1
         self._continuations[target] = exchange
         cookies = tuple(pair for hop in exchange.hops for pair in hop.headers if pair[0].lower() == "set-cookie")
+        if not _has_frame(request):
+            # A popup is no page before its first document: that one leads on, and is left out of what is observed.
+            headers = (*cookies, ("content-type", "text/html"), (STEPPING_STONE, "1"))
+            await self._fulfill(route, OK, headers, _leading_to(target))
+            return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
+        self._redoing += 1
         task = asyncio.ensure_future(self._navigate(request, target))
         self._tasks.add(task)
         task.add_done_callback(self._on_navigated)
@@ -149,9 +152,8 @@ class SealedTraffic:
     async def _navigate(self, request: Request, target: str) -> None:
         from playwright.async_api import Error
 
-        frame = await _frame_of(request)
         try:
-            await frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
+            await request.frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
         except Error as error:
             if "ERR_ABORTED" not in error.message and "Download is starting" not in error.message:
                 self._notes.append(f"the redirect to {target} could not be followed: {error.message.splitlines()[0]}")
@@ -182,7 +184,7 @@ class SealedTraffic:
     def _body(self, response: RecordedResponse) -> bytes:
         if response.body is None:
             return b""
-        return self._running().redactor.restore(self._recording.body(response.body))
+        return self._running().restorer.restore(self._recording.body(response.body))
 
     async def _refuse_socket(self, socket: WebSocketRoute) -> None:
         reason = "WebSocket traffic is not recorded, and nothing may leave a sealed replay"
@@ -202,16 +204,21 @@ class SealedTraffic:
         return self._delivery
 
 
-async def _frame_of(request: Request) -> Frame:
-    """Return the frame of a navigation; a popup's is there a moment after its first request."""
+def _has_frame(request: Request) -> bool:
+    """Say whether the frame of a navigation is known; that of a popup's first document is not."""
     from playwright.async_api import Error
 
-    for _ in range(200):
-        try:
-            return request.frame
-        except Error:
-            await asyncio.sleep(0.01)
-    return request.frame
+    try:
+        return request.frame is not None
+    except Error:
+        return False
+
+
+def _leading_to(target: str) -> bytes:
+    """Build a document that goes on to another address, and is not at rest until it has."""
+    address = json.dumps(target).replace("<", "\\u003c")
+    script = f"(window.__eikon__ ??= {{}}).leaving = true; location.replace({address})"
+    return f"<!doctype html><script>{script}</script>".encode()
 
 
 def _served_headers(headers: HeaderPairs) -> dict[str, str]:
@@ -230,5 +237,4 @@ def _network_miss(miss: Miss) -> NetworkMiss:
     nearest = miss.nearest
     if nearest is None:
         return NetworkMiss(key=miss.key, reason=miss.reason)
-    differences = "; ".join(nearest.differences)
-    return NetworkMiss(key=miss.key, reason=miss.reason, nearest=f"{nearest.exchange.key} ({differences})")
+    return NetworkMiss(key=miss.key, reason=miss.reason, nearest=nearest.exchange.key, differences=nearest.differences)

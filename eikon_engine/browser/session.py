@@ -30,6 +30,8 @@ class SessionOptions:
     storage_state: dict[str, Any] | None = None
     """Cookies and local storage to begin with, in Playwright's format."""
     secrets: Secrets = field(default_factory=Secrets)
+    kept_secrets: frozenset[str] = frozenset()
+    """Names of the secrets that are kept out of everything from the start; others from the moment they are typed."""
     scripts: bool = True
     """Whether pages may run JavaScript."""
 
@@ -44,7 +46,12 @@ class Session:
     environment: Environment
     secrets: Secrets
     redactor: Redactor
+    """Knows the secrets that are kept out by now."""
+    restorer: Redactor
+    """Knows all secrets."""
     traffic: Traffic
+    kept: frozenset[str] = frozenset()
+    """Names of the secrets that are kept out by now."""
     redirects_served: int = 0
     """How many recorded redirects of documents were replayed by a navigation of our own."""
     uploads: BlobStore | None = None
@@ -59,14 +66,19 @@ class Session:
         return next((name for name, value in self.secrets.values.items() if value == text), None)
 
     def keep_secret(self, text: str) -> None:
-        """Treat a text that went into a password field as a secret from now on."""
-        if not text or self.secret_name(text) is not None:
+        """Keep a text that is typed as a secret out of everything from now on, under a new name if it has none."""
+        if not text:
             return
-        taken = self.secrets.values.keys()
-        names = ("PASSWORD", *(f"PASSWORD_{number}" for number in range(2, len(taken) + 3)))
-        name = next(name for name in names if name not in taken)
-        self.secrets = Secrets({**self.secrets.values, name: text})
-        self.redactor = Redactor(self.secrets.values)
+        name = self.secret_name(text)
+        if name is None:
+            taken = self.secrets.values.keys()
+            names = ("PASSWORD", *(f"PASSWORD_{number}" for number in range(2, len(taken) + 3)))
+            name = next(name for name in names if name not in taken)
+            self.secrets = Secrets({**self.secrets.values, name: text})
+            self.restorer = Redactor(self.secrets.values)
+        if name not in self.kept:
+            self.kept |= {name}
+            self.redactor = Redactor({each: self.secrets.values[each] for each in self.kept})
 
 
 @asynccontextmanager
@@ -83,10 +95,12 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
         session = Session(
             context=context,
             ledger=ledger,
-            rest=Rest(context, ledger),
+            rest=Rest(context, ledger, options.environment.tick_ms),
             environment=options.environment,
             secrets=options.secrets,
-            redactor=Redactor(options.secrets.values),
+            redactor=Redactor({name: options.secrets.values[name] for name in options.kept_secrets}),
+            restorer=Redactor(options.secrets.values),
+            kept=options.kept_secrets,
             traffic=traffic,
         )
         await traffic.start(session)

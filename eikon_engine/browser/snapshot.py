@@ -68,7 +68,9 @@ def _frame_path(frame: Frame) -> str:
 
 
 async def _capture_attached(frame: Frame, path: str) -> FrameSnapshot | None:
-    """Take a snapshot, or nothing of a frame that is gone."""
+    """Take a snapshot, or nothing of a frame that is gone, or has no document yet, as one that is loaded lazily."""
+    if path and not frame.url:
+        return None
     try:
         return await _capture(frame, path)
     except BrowserError:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.browser.bind import Bound, Readiness, bind
 from eikon_engine.browser.perform.condition import demand, wait_for
-from eikon_engine.browser.perform.deed import require_page
+from eikon_engine.browser.perform.deed import require_page, translated
 from eikon_engine.browser.session import open_session
 from eikon_engine.browser.worker import Performed
 from eikon_engine.errors import ActionError, NetworkPartMissingError
@@ -62,12 +62,17 @@ class SnapshotTraffic:
         return NetworkOutcome(served=self.served)
 
     async def _serve(self, route: Route) -> None:
+        from playwright.async_api import Error
+
         document = self.documents.get(route.request.url.split("#")[0])
-        if document is None or not route.request.is_navigation_request():
-            await route.abort("blockedbyclient")
-            return
-        self.served += 1
-        await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=document)
+        try:
+            if document is None or not route.request.is_navigation_request():
+                await route.abort("blockedbyclient")
+                return
+            await route.fulfill(status=200, content_type="text/html; charset=utf-8", body=document)
+            self.served += 1
+        except Error:
+            return  # the page or the request went away before its answer
 
 
 class SnapshotPlayer:
@@ -107,7 +112,8 @@ class SnapshotPlayer:
         if shown is None or shown.snapshot is None:
             return None
         await self._show(page)
-        return await self._page().screenshot(animations="disabled", caret="hide")
+        async with translated(f"taking a picture of page {page}"):
+            return await self._page().screenshot(animations="allow", caret="initial")
 
     def network(self) -> NetworkOutcome:
         """Count the documents served."""
@@ -155,12 +161,13 @@ class SnapshotPlayer:
         snapshot = load_snapshot(self._bundle.dom, shown.snapshot)
         html = render_html(snapshot.main, frames=snapshot.frames)
         page = self._page()
-        if not shown.url.startswith(("http:", "https:")):
-            await page.set_content(html, wait_until="load")
-            return
         self._traffic.documents = {shown.url.split("#")[0]: html}
-        await page.goto(BLANK)
-        await page.goto(shown.url, wait_until="load")
+        async with translated(f"showing the snapshot of page {ordinal}"):
+            if not shown.url.startswith(("http:", "https:")):
+                await page.set_content(html, wait_until="load")
+                return
+            await page.goto(BLANK)
+            await page.goto(shown.url, wait_until="load")
 
     def _page(self) -> Page:
         return require_page(self.session, 0)

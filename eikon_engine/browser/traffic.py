@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.outcome.outcomes import NetworkOutcome
 
@@ -10,6 +10,9 @@ if TYPE_CHECKING:
     from playwright.async_api import Request, Route, WebSocketRoute
 
     from eikon_engine.browser.session import Session
+
+STEPPING_STONE: Final = "x-eikon-stepping-stone"
+"""Response header of a document of our own that only leads on, and is not observed."""
 
 
 class Traffic(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -109,7 +110,7 @@ class BrowserWorker:
         if shown is None:
             return None
         try:
-            return await shown.screenshot(animations="disabled", caret="hide", timeout=10_000)
+            return await shown.screenshot(animations="allow", caret="initial", timeout=10_000)
         except Error:
             return None  # evidence only: a page that closes or hangs has no picture
 
@@ -122,12 +123,18 @@ class BrowserWorker:
 
     async def _perform(self, action: Action) -> tuple[Deed, ActionError | None]:
         try:
-            return await perform(self.session, action), None
+            return await perform(self.session, self._in_clear(action)), None
         except ActionError as error:
             if self.session.ledger.crashed:
                 message = f"the browser went away during {action.type}: {error.message}"
                 raise BrowserDiedError(message) from error
             return Deed(), error
+
+    def _in_clear(self, action: Action) -> Action:
+        """Put the values of secrets into texts that hold one among other things."""
+        data = action.model_dump(mode="json")
+        restored = self.session.restorer.restore_texts(data)
+        return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
     def _settle_ms(self, recorded: Observation | None) -> float:
         """Let as much page time pass as in the recording, minus what the action has used already."""

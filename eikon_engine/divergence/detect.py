@@ -9,7 +9,6 @@ from eikon_engine.divergence.lifecycle import detect_lifecycle
 from eikon_engine.divergence.network import detect_network
 from eikon_engine.divergence.result import detect_result
 from eikon_engine.divergence.value import detect_value
-from eikon_engine.outcome.divergence import LAYERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,8 +25,30 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
 )
 """One a file. Adding one touches its file, this line, its test and its section in `docs/divergences.md`."""
 
+CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
+    frozenset({"environment"}),
+    frozenset({"target"}),
+    frozenset({"request-not-recorded"}),
+    frozenset({"status-changed", "redirects-changed", "document-missing", "document-unexpected"}),
+    frozenset({"result"}),
+    frozenset({"network"}),
+    frozenset({"lifecycle"}),
+    frozenset({"value"}),
+    frozenset({"dom"}),
+)
+"""Codes and layers in the order in which one leads to the next: the element is bound before anything is asked for, a
+document comes before what it asks for, and its DOM is last."""
+
 
 def detect(comparison: Comparison) -> tuple[Divergence, ...]:
     """Return all findings at one action, the cause before its consequences."""
     found = [divergence for detector in DETECTORS for divergence in detector(comparison)]
-    return tuple(sorted(found, key=lambda divergence: LAYERS.index(divergence.layer)))
+    return tuple(sorted(found, key=_rank))
+
+
+def _rank(divergence: Divergence) -> int:
+    """Say how early in the life of an action a finding has its place."""
+    for rank, codes in enumerate(CAUSAL_ORDER):
+        if divergence.code in codes or divergence.layer in codes:
+            return rank
+    return len(CAUSAL_ORDER)

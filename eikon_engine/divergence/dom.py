@@ -53,8 +53,8 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
     return comparison.diverged(
         "dom",
         "dom-changed",
-        expected=first.expected or "nothing",
-        observed=first.observed or "nothing",
+        expected="nothing" if first.kind == "added" else first.expected or "(empty)",
+        observed="nothing" if first.kind == "removed" else first.observed or "(empty)",
         message=f"The DOM of page {page.page} differs in {len(changes)} place(s): {first.kind} at {first.path}{more}.",
         detail=render_diff(changes),
     )

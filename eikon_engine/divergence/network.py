@@ -17,14 +17,13 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
     missed: Counter[str] = Counter()
     for miss in comparison.misses:
         missed[miss.key] += 1
-        nearest = f"nearest recorded request: {miss.nearest}" if miss.nearest else "no recorded request is like it"
         yield comparison.diverged(
             "network",
             "request-not-recorded",
-            expected=miss.nearest or "no such request",
+            expected=f"a recorded request, nearest {miss.nearest}" if miss.nearest else "no such request",
             observed=miss.key,
             message=f"The page asked for something the recording has no answer to ({miss.reason}); it was blocked.",
-            detail=nearest,
+            detail="\n".join(miss.differences),
         )
     if comparison.observed is None or comparison.recorded.observation is None:
         return

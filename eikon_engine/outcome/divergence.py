@@ -7,9 +7,7 @@ from typing import Literal, TypeAlias
 from eikon_engine.trace.record import Record
 
 Layer: TypeAlias = Literal["environment", "network", "lifecycle", "target", "result", "value", "dom", "skill"]
-"""What is compared, in causal order: the first layer that differs is the cause, the later ones its consequences."""
-
-LAYERS: tuple[Layer, ...] = ("environment", "network", "lifecycle", "target", "result", "value", "dom", "skill")
+"""What is compared; `eikon_engine.divergence.detect` says in which order one leads to the next."""
 
 
 class Divergence(Record):

@@ -80,7 +80,9 @@ class NetworkMiss(Record):
     key: str
     reason: str
     nearest: str = ""
-    """The nearest recorded request and how it differs; empty if none is near."""
+    """Key of the nearest recorded request; empty if none is near."""
+    differences: tuple[str, ...] = ()
+    """In what the nearest recorded request differs."""
 
 
 class NetworkOutcome(Record):

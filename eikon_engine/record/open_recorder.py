@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from eikon_engine.skills.registry import SkillRegistry
 
 STORAGE_STATE_FILE = "storage_state.json"
+GIVE_IT = "give it in RecordOptions.secrets and record again"
 
 
 @asynccontextmanager
@@ -57,26 +58,34 @@ async def open_recorder(
             environment=environment,
             storage_state=_storage_state(chosen.storage_state),
             secrets=Secrets(chosen.secrets),
+            kept_secrets=frozenset(chosen.secrets),
         )
         async with open_worker(launched.browser, session_options, LiveTraffic()) as worker:
             writer = BundleWriter(directory)
             worker.session.uploads = writer.files
             capture = NetworkCapture(worker.session, writer.network)
             recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
-            started_at = chosen.now()
-            trace = ExecutionTrace(
-                id=chosen.new_id(),
-                mission_id=mission_id or new_mission_id(mission_text, started_at),
-                mission_text=mission_text,
-                started_at=started_at,
-                status="running",
-                environment=environment,
-                start=StartState(storage_state=await _keep_start(worker, writer)),
-                network=NetworkPart(),
-            )
-            writer.begin(trace)
+            start = StartState(storage_state=await _keep_start(worker, writer), secrets=tuple(sorted(chosen.secrets)))
+            writer.begin(_header(mission_text, mission_id, environment, start, chosen))
             async with _ended(recorder, writer, capture, worker, chosen):
                 yield recorder
+
+
+def _header(
+    mission_text: str, mission_id: str | None, environment: Environment, start: StartState, options: RecordOptions
+) -> ExecutionTrace:
+    """Build what is known of a trace before its first action."""
+    started_at = options.now()
+    return ExecutionTrace(
+        id=options.new_id(),
+        mission_id=mission_id or new_mission_id(mission_text, started_at),
+        mission_text=mission_text,
+        started_at=started_at,
+        status="running",
+        environment=environment,
+        start=start,
+        network=NetworkPart(),
+    )
 
 
 @asynccontextmanager
@@ -96,7 +105,10 @@ async def _ended(
         raise
     finally:
         await capture.close()
-        for warning in (*capture.warnings, *worker.network().notes):
+        late = worker.session.kept - options.secrets.keys()
+        left = (name for name in sorted(late) if writer.holds(worker.session.secrets.values[name].encode()))
+        clear = (f"secret {name} stands in clear in what was recorded before it was typed; {GIVE_IT}" for name in left)
+        for warning in (*capture.warnings, *worker.network().notes, *clear):
             writer.warn(warning)
         writer.end(options.now(), recorder.status)
 

@@ -31,7 +31,7 @@ class RecordOptions:
     settle_ms: float = 500.0
     """Page time that passes after each action."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Values that are written nowhere, by name."""
+    """Values that are written nowhere, by name. A password that is only typed is one from that moment on."""
     storage_state: Path | None = None
     """Cookies and local storage to begin with (Playwright's format)."""
     now: Callable[[], datetime] = utc_now

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from eikon_engine.record.write import BundleWriter
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot
     from eikon_engine.trace.execution import MissionStatus
     from eikon_engine.trace.observation import Observation
 
@@ -120,10 +121,7 @@ class MissionRecorder:
         attempt = self._current()
         skill = self._skills.named(name)
         snapshot = await self._worker.snapshot(page)
-        document = next((each for each in snapshot.frames if each.path == frame), None)
-        if document is None:
-            message = f"skill {name} was to work on frame {frame!r} of page {page}, which has no such frame"
-            raise UsageError(message)
+        document = _document(snapshot, page, frame)
         arguments = dict(parameters or {})
         sequence = attempt.next_sequence()
         source = SkillInputRef(snapshot=self._writer.store_snapshot(snapshot), frame=frame, url=document.url)
@@ -144,6 +142,15 @@ class MissionRecorder:
             raise
         self._writer.add_skill(attempt, usage.model_copy(update={"output": output}))
         return output
+
+    async def html(self, *, page: int = 0, frame: str = "") -> str:
+        """Return a page as it is now, as HTML and without secrets, for the mission to decide on; nothing is recorded.
+
+        Raises:
+            PageMissingError: the page is not open.
+            UsageError: it has no such frame.
+        """
+        return render_plain_html(_document(await self._worker.snapshot(page), page, frame))
 
     def attach(self, path: Path) -> FileInput:
         """Put a file into the bundle, to be given to an upload field."""
@@ -217,6 +224,15 @@ class MissionRecorder:
         text = action.model_dump_json()
         redacted = redact(text)
         return action if redacted == text else type(action).model_validate_json(redacted)
+
+
+def _document(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapshot:
+    document = next((each for each in snapshot.frames if each.path == frame), None)
+    if document is None:
+        listing = ", ".join(repr(each.path) for each in snapshot.frames)
+        message = f"wanted frame {frame!r} of page {page}, found frames: {listing}"
+        raise UsageError(message)
+    return document
 
 
 def new_mission_id(text: str, started_at: datetime) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import zstandard
+
 from eikon_engine.errors import OutputError
 from eikon_engine.network.store import NetworkWriter
 from eikon_engine.trace.blobs import BlobRef, BlobStore
@@ -113,6 +115,16 @@ class BundleWriter:
     def write_file(self, path: str, content: bytes) -> None:
         """Write a file of the bundle, whole; `path` is relative."""
         write_whole(self._directory / path, content)
+
+    def holds(self, data: bytes) -> bool:
+        """Say whether some file of the bundle holds these bytes, blobs unpacked."""
+        unpack = zstandard.ZstdDecompressor()
+        for path in self._directory.rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                if data in (unpack.decompress(content) if path.suffix == ".zst" else content):
+                    return True
+        return False
 
     def end(self, ended_at: datetime, status: MissionStatus) -> None:
         """Write trace.json from the journal, which is then no longer needed."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.display import Display
+    from eikon_engine.replay.options import OnDivergence
     from eikon_engine.replay.replay_engine import ReplayEngine
 
 
@@ -41,23 +42,19 @@ if TYPE_CHECKING:
 )
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
-def replay_command(  # noqa: PLR0913 - one parameter an option
+def replay_command(
     *,
     trace: Path,
-    headless: bool,
-    artifacts_dir: Path | None,
-    network: NetworkMode | None,
-    on_divergence: Literal["stop", "continue"],
     timeout: float | None,
     secrets: tuple[str, ...],
     secret_file: Path | None,
-    browser_path: Path | None,
     as_json: bool,
+    **options: Unpack[_SameNamedOptions],
 ) -> int:
     """Replay a recorded browser mission and compare everything that was recorded.
 
-    Exit status: 0 faithful, 1 diverged, 2 usage, 3 unverifiable, 65 unreadable trace, 69 no browser, 78 something the
-    trace asks for is not here, 130 interrupted.
+    Exit status: 0 faithful, 1 diverged, 2 usage, 3 unverifiable, 65 unreadable trace, 69 no browser, 70 our own fault,
+    78 something the trace asks for is not here, 130 interrupted.
     """
     from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
     from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
@@ -68,14 +65,10 @@ def replay_command(  # noqa: PLR0913 - one parameter an option
     with Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
-                headless=headless,
-                browser_path=browser_path,
-                artifacts_dir=artifacts_dir,
-                network=network,
-                on_divergence=on_divergence,
                 timeout_ms=timeout * 1000 if timeout is not None else None,
                 secrets=gather_secrets(secrets, secret_file),
                 readers=(display.read,),
+                **options,
             )
         )
         try:
@@ -87,12 +80,22 @@ def replay_command(  # noqa: PLR0913 - one parameter an option
     return engine.last_run.outcome.exit_status if engine.last_run else 0
 
 
+class _SameNamedOptions(TypedDict):
+    """Options of the command that are options of a replay by the same name."""
+
+    headless: bool
+    artifacts_dir: Path | None
+    network: NetworkMode | None
+    on_divergence: OnDivergence
+    browser_path: Path | None
+
+
 def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:
     run = engine.last_run
     if run is None:
         return
     display.say(f"verdict: {run.outcome.verdict}")
-    for reason in run.outcome.reasons:
+    for reason in run.outcome.reasons if run.error is None else ():
         display.say(f"because: {reason}")
     display.say(f"summary: {run.folder / 'replay_summary.txt'}")
     if as_json:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eikon_engine.browser.find import find_browser
 from eikon_engine.errors import EikonError
+from eikon_engine.network.store import read_network
 from eikon_engine.outcome.events import ActionEnd, JournalLine, SkillEnd
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
@@ -16,6 +19,7 @@ from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder, folder_name
 from eikon_engine.replay.step import StepRunner
 from eikon_engine.replay.steps import replay
 from eikon_engine.replay.worker_for import worker_for
+from eikon_engine.trace.bundle_path import inside
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,9 +47,11 @@ async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Repo
 
     Raises:
         EikonError: nothing could be replayed, and nothing was written: the plan asks for what is not here.
-        asyncio.CancelledError: the run was interrupted; its artifacts are written.
+        BaseException: the run was interrupted, or is at fault itself; its artifacts are written.
     """
     plan = plan_replay(bundle, options)
+    verify_bundle(bundle)
+    find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     folder = RunFolder(_artifacts_dir(plan, options))
     collector = Collector(plan, options, options.now())
     error: EikonError | None = None
@@ -54,8 +60,10 @@ async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Repo
             collector.take(event)
     except EikonError as caught:
         error = caught
-    except asyncio.CancelledError:
-        _write(collector, folder, options, reports, "interrupted")
+    except BaseException as caught:
+        interrupted = isinstance(caught, asyncio.CancelledError | KeyboardInterrupt)
+        reason = "interrupted" if interrupted else f"internal error: {type(caught).__name__}: {caught}"
+        _write(collector, folder, options, reports, reason)
         raise
     outcome = _write(collector, folder, options, reports, error.message if error else None)
     return Run(outcome=outcome, folder=folder.root, error=error)
@@ -87,6 +95,21 @@ async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep]
         step = steps[event.subgoal, event.outcome.sequence]
         return event.model_copy(update={"outcome": evidence.of_skill(step, event.outcome)})
     return event
+
+
+def verify_bundle(bundle: Bundle) -> None:
+    """Read everything the trace refers to, before any of it is used.
+
+    Raises:
+        AttachmentMissingError: a file is not there.
+        AttachmentCorruptError: a file has another content than its digest says.
+    """
+    bundle.verify()
+    if bundle.trace.network is None:
+        return
+    recording = read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+    for ref in dict.fromkeys(ref for exchange in recording.exchanges for ref in exchange.blobs):
+        recording.blobs.verify(ref)
 
 
 def _artifacts_dir(plan: Plan, options: ReplayOptions) -> Path:

@@ -16,7 +16,7 @@ from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.errors import TraceSyntaxError
 from eikon_engine.network.store import read_network
-from eikon_engine.trace.bundle import inside
+from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
@@ -68,6 +68,7 @@ async def worker_for(plan: Plan, options: ReplayOptions) -> AsyncIterator[Opened
             environment=environment,
             storage_state=_storage_state(plan.bundle, secrets),
             secrets=secrets,
+            kept_secrets=frozenset(plan.trace.start.secrets) & options.secrets.keys(),
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (

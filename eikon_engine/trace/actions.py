@@ -57,9 +57,12 @@ class _TargetAction(_Action):
     target: Target
 
 
-class _PointerAction(_TargetAction):
-    modifiers: tuple[Modifier, ...] = ()
+class _PositionAction(_TargetAction):
     position: Point | None = None
+
+
+class _PointerAction(_PositionAction):
+    modifiers: tuple[Modifier, ...] = ()
 
 
 class _NavigationAction(_Action):
@@ -144,13 +147,13 @@ class SelectOption(_TargetAction):
     options: tuple[str, ...]
 
 
-class Check(_PointerAction):
+class Check(_PositionAction):
     """Make sure a checkbox or radio button is checked."""
 
     type: Literal["check"] = "check"
 
 
-class Uncheck(_PointerAction):
+class Uncheck(_PositionAction):
     """Make sure a checkbox is not checked."""
 
     type: Literal["uncheck"] = "uncheck"
@@ -168,6 +171,10 @@ class Drag(_TargetAction):
 
     type: Literal["drag"] = "drag"
     to: Target
+    position: Point | None = None
+    """Where the target is taken; its centre if left out."""
+    to_position: Point | None = None
+    """Where it is dropped on the other element; its centre if left out."""
 
 
 class Scroll(_Action):

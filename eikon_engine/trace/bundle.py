@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.execution import ActionTrace, Artifact, ExecutionTrace, SubgoalTrace
 
-__all__ = ["DOM_FOLDER", "FILES_FOLDER", "Bundle", "inside", "open_bundle"]
-
 DOM_FOLDER: Final = "dom"
 FILES_FOLDER: Final = "files"
 

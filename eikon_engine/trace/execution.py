@@ -162,6 +162,8 @@ class StartState(Record):
     url: str | None = None
     storage_state: str | None = None
     """Path of the storage state in the bundle (Playwright's format)."""
+    secrets: tuple[str, ...] = ()
+    """Names of the secrets that were kept out of everything from the start; others were since they were typed."""
 
 
 class NetworkPart(Record):

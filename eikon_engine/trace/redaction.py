@@ -16,6 +16,8 @@ from urllib.parse import quote, quote_plus
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pydantic import JsonValue
+
 _ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("", lambda value: value),
     ("json", lambda value: json.dumps(value)[1:-1]),
@@ -40,6 +42,7 @@ _ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
 Jinja, Go, browsers' innerHTML in attributes; Python's quote_plus, forms of browsers (WHATWG URL, 5.2); RFC 3986,
 encodeURIComponent, Python's quote, browsers' address of a query (WHATWG URL, 1.3)."""
 
+_MARK = re.compile(r"\{\{eikon-secret:(\w+)(?:\|[^{}|]+)?\}\}")
 _ENCODED_MARK = re.compile(rb"\{\{eikon-secret:(\w+)\|[^{}|]+\}\}")
 
 
@@ -82,6 +85,18 @@ class Redactor:
         redacted = self.data(data)
         return _ENCODED_MARK.sub(rb"{{eikon-secret:\1}}", redacted) if self._marks else redacted
 
+    def restore_texts(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value with today's values in all its texts."""
+        match value:
+            case str():
+                return self.restore(value.encode()).decode()
+            case list():
+                return [self.restore_texts(each) for each in value]
+            case dict():
+                return {key: self.restore_texts(each) for key, each in value.items()}
+            case _:
+                return value
+
     def restore(self, data: bytes) -> bytes:
         """Return recorded bytes with today's values in place of the placeholders."""
         if b"{{eikon-secret:" not in data or not self._values:
@@ -94,6 +109,11 @@ def _escape(value: str, characters: str, escape: Callable[[str], str]) -> str:
     return "".join(
         escape(char) if char in characters or (escape is quote and not char.isascii()) else char for char in value
     )
+
+
+def secrets_named_in(text: str) -> tuple[str, ...]:
+    """Name the secrets whose placeholders stand in a text, each once."""
+    return tuple(dict.fromkeys(_MARK.findall(text)))
 
 
 def placeholder(name: str, encoding: str = "") -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import SecretMissingError
 from eikon_engine.trace.actions import Action, SecretRef, Text
+from eikon_engine.trace.redaction import secrets_named_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,4 +46,5 @@ def missing_secret(name: str) -> str:
 def secret_names(action: Action) -> tuple[str, ...]:
     """Name the secrets that an action types."""
     text = getattr(action, "text", None)
-    return (text.secret,) if isinstance(text, SecretRef) else ()
+    whole = (text.secret,) if isinstance(text, SecretRef) else ()
+    return tuple(dict.fromkeys((*whole, *secrets_named_in(action.model_dump_json()))))

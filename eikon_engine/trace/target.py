@@ -33,12 +33,12 @@ class Identity(Record):
     name: str = ""
     """Accessible name."""
     text: str = ""
-    """Visible text, white space collapsed, at most 200 characters."""
+    """Text content, white space collapsed, at most 200 characters; empty for form fields."""
     attributes: tuple[tuple[str, str], ...] = ()
     """Stable attributes (`id`, `name`, `type`, `href`, `data-testid` …), sorted by name."""
     ancestors: tuple[Ancestor, ...] = ()
     ordinal: int = 0
-    """Position among the elements of the same tag, role and name in its frame, from 0."""
+    """Position among the elements of the same tag and text in its document or shadow root, from 0."""
     box: Box | None = None
     """Evidence only: it depends on fonts and viewport and is never compared."""
 

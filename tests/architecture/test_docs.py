@@ -1,13 +1,40 @@
 from __future__ import annotations
 
+import ast
+import os
 import re
+import subprocess
+import sys
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, get_args
 
+import click
 import pytest
+from pydantic import BaseModel
 
+import eikon_engine
+from eikon_engine import RecordOptions, ReplayOptions
 from eikon_engine.cli.main import COMMANDS
-from tests.architecture.sources import PROJECT
+from eikon_engine.errors import ActionError, EikonError
+from eikon_engine.outcome import divergence, events, outcomes
+from eikon_engine.trace.actions import Action
+from eikon_engine.trace.serializer import read_trace
+from tests.architecture.sources import PROJECT, sources
+from tests.sites.shop import serve_shop
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+README = PROJECT / "README.md"
 DOCS = PROJECT / "docs"
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"[a-z]+(-[a-z]+)+")
+DETECTING = tuple(
+    f"eikon_engine.divergence.{name}" for name in ("dom", "lifecycle", "network", "result", "skill", "value")
+)
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)")
 
 
@@ -40,3 +67,170 @@ def test_every_command_is_documented(command: str) -> None:
     text = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md"))
 
     assert f"eikon {command}" in text
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_every_option_is_documented(command: str) -> None:
+    """Each option of a command stands on the page that shows how the command is called."""
+    entry = COMMANDS[command]
+    parsed: click.Command = getattr(import_module(entry.module), entry.attribute)
+    pages = [text for text in _pages().values() if f"eikon {command}" in text]
+
+    undocumented = [
+        option
+        for parameter in parsed.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+        if not any(re.search(rf"`{option}[`\s]", text) for text in pages)
+    ]
+
+    assert undocumented == []
+
+
+def test_every_error_has_a_section() -> None:
+    """Each code of an error is a heading of docs/errors.md."""
+    assert sorted({error.code for error in _tree(EikonError)} - {EikonError.code} - _sections("errors.md")) == []
+
+
+def test_every_divergence_has_a_section() -> None:
+    """Each code that a detector finds, and each code of a failed action, is a heading of docs/divergences.md."""
+    found = _divergence_codes() | {error.code for error in _tree(ActionError)}
+
+    assert sorted(found - _sections("divergences.md")) == []
+
+
+def test_no_divergence_is_invented() -> None:
+    """A heading of docs/divergences.md is a code that can be found."""
+    found = _divergence_codes() | {error.code for error in _tree(ActionError)}
+
+    assert sorted(_sections("divergences.md") - found) == []
+
+
+@pytest.mark.parametrize("model", get_args(get_args(Action)[0]), ids=lambda model: model.__name__)
+def test_every_action_has_a_section(model: type[BaseModel]) -> None:
+    """Each action is a heading of docs/actions.md, and the page names each of its fields."""
+    page = _pages()["actions.md"]
+
+    unnamed = [field for field in model.model_fields if f"`{field}`" not in page]
+
+    assert model.model_fields["type"].default in _sections("actions.md")
+    assert unnamed == []
+
+
+@pytest.mark.parametrize("module", [divergence, events, outcomes], ids=lambda module: module.__name__)
+def test_every_outcome_model_has_a_table(module: ModuleType) -> None:
+    """Each model of an outcome has a table in docs/outcome-format.md, with exactly its fields in their order."""
+    page = _pages()["outcome-format.md"]
+
+    for name, model in _models(module).items():
+        section = re.split(r"\n##+ ", page.partition(f"\n### {name}\n")[2], maxsplit=1)[0]
+        assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == list(model.model_fields), name
+
+
+@pytest.mark.parametrize(("options", "page"), [(RecordOptions, "recording.md"), (ReplayOptions, "replay.md")])
+def test_every_field_of_the_options_is_documented(options: type[DataclassInstance], page: str) -> None:
+    """Each field that can be chosen from Python has a row in a table."""
+    rows = set(re.findall(r"^\| `(\w+)` \|", _pages()[page], re.MULTILINE))
+
+    assert sorted({field.name for field in fields(options)} - rows) == []
+
+
+@pytest.mark.parametrize("name", eikon_engine.__all__)
+def test_every_public_name_is_documented(name: str) -> None:
+    """What the package exports is there, and the documents speak of it."""
+    assert getattr(eikon_engine, name).__name__ == name
+    assert any(name in text for text in (*_pages().values(), README.read_text(encoding="utf-8")))
+
+
+def test_every_decision_is_in_both_lists() -> None:
+    """Each decision stands with its title in docs/adr/README.md and docs/index.md."""
+    for path in sorted((DOCS / "adr").glob("0*.md")):
+        title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix(f"# {path.name[:4]} ")
+
+        assert f"]({path.name}) | {title} |" in _pages()["adr/README.md"]
+        assert f"](adr/{path.name}) | {title} |" in _pages()["index.md"]
+
+
+def test_commands_of_the_readme_exist() -> None:
+    """Scripts, sub-commands and bundles that the README names are there."""
+    text = README.read_text(encoding="utf-8")
+
+    scripts = set(re.findall(r"\./(scripts/\w+)", text))
+    commands = set(re.findall(r"`eikon (\w+)", text))
+    bundles = set(re.findall(r"--trace (\S+)", text)) - {"…`"}
+
+    assert scripts
+    assert bundles
+    assert [name for name in sorted(scripts) if not os.access(PROJECT / name, os.X_OK)] == []
+    assert commands <= set(COMMANDS)
+    assert [name for name in sorted(bundles) if not (PROJECT / name / "trace.json").is_file()] == []
+
+
+def test_the_example_of_the_readme_runs(tmp_path: Path) -> None:
+    """The Python of the README records a mission on our shop, and replays it with the shop gone: faithful."""
+    record, replay = PYTHON.findall(README.read_text(encoding="utf-8"))
+
+    with serve_shop() as shop:
+        _run(record.replace("http://127.0.0.1:8000", shop.url), tmp_path)
+    replayed = _run(replay, tmp_path)
+
+    assert replayed == "faithful\n"
+
+
+def test_the_example_of_recording_runs(tmp_path: Path) -> None:
+    """The Python of docs/recording.md records a mission on our shop."""
+    (example,) = PYTHON.findall(_pages()["recording.md"])
+    (tmp_path / "prices.csv").write_text("name;price\n", encoding="utf-8")
+
+    with serve_shop() as shop:
+        _run(f"{example}\n\nimport asyncio\n\nasyncio.run(report_prices({shop.url!r}, 'ada'))\n", tmp_path)
+
+    trace = read_trace(tmp_path / "bundles" / "prices")
+    assert trace.status == "failed"
+    assert [extraction.name for extraction in trace.extractions] == ["prices"]
+
+
+def _pages() -> dict[str, str]:
+    return {path.relative_to(DOCS).as_posix(): path.read_text(encoding="utf-8") for path in DOCS.rglob("*.md")}
+
+
+def _sections(page: str) -> set[str]:
+    return set(re.findall(r"^### `([\w-]+)`$", _pages()[page], re.MULTILINE))
+
+
+def _tree(error: type[EikonError]) -> set[type[EikonError]]:
+    return {error}.union(*(_tree(below) for below in error.__subclasses__()))
+
+
+def _divergence_codes() -> set[str]:
+    """Find the codes in the text of the detectors: words joined by hyphens, two of them without their last word."""
+    found = {
+        node.value
+        for source in sources()
+        if source.name in DETECTING
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and CODE.fullmatch(node.value)
+    }
+    errors = {"page-error", "console-error"}
+    return (found - errors) | {f"{code}-changed" for code in found & errors}
+
+
+def _models(module: ModuleType) -> dict[str, type[BaseModel]]:
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, BaseModel) and value.__module__ == module.__name__
+    }
+
+
+def _run(program: str, folder: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(PROJECT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout

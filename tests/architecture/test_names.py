@@ -54,6 +54,8 @@ def _re_exports(node: ast.stmt) -> bool:
             return True
         case ast.If(test=ast.Name(id="TYPE_CHECKING")):
             return True
+        case ast.Assign(targets=[ast.Name(id="_MODULES")]) | ast.FunctionDef(name="__getattr__"):
+            return True  # names that are imported when they are asked for: docs/adr/0012
         case ast.Assign(targets=[target]):
             return _is_all(target)
         case _:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, assert_never
 
-from eikon_engine.browser.bind import Readiness, locate, sight
+from eikon_engine.browser.bind import Readiness, ambiguous, look
 from eikon_engine.browser.perform.deed import Deed, require_page, translated
 from eikon_engine.errors import AssertionFailedError, TargetAmbiguousError, WaitTimeoutError
 from eikon_engine.trace.actions import (
@@ -59,7 +59,7 @@ async def demand(session: Session, action: Assert) -> Deed:
         case AssertUrl(url=wanted):
             _require(url_matches(wanted, page.url), f"the URL {wanted}", page.url)
         case AssertCount(target=target, count=count):
-            seen = await sight(locate(page, target), _ANY)
+            seen = await look(page, target, _ANY)
             _require(seen.count == count, f"{count} of {target}", str(seen.count))
         case AssertVisible(target=target):
             seen = await _one(page, target)
@@ -75,10 +75,9 @@ async def demand(session: Session, action: Assert) -> Deed:
 
 
 async def _one(page: Page, target: Target) -> Sighting:
-    seen = await sight(locate(page, target), _ANY)
+    seen = await look(page, target, _ANY)
     if seen.count > 1:
-        message = f"{target}: wanted one element, found {seen.count}: {', '.join(seen.matches)}"
-        raise TargetAmbiguousError(message)
+        raise TargetAmbiguousError(ambiguous(target, seen))
     return seen
 
 
@@ -92,10 +91,9 @@ async def _meets(page: Page, condition: Condition) -> tuple[bool, str]:
     """Say whether a condition holds now, and what was found."""
     match condition:
         case SelectorCondition(target=target, state=state):
-            seen = await sight(locate(page, target), _ANY)
+            seen = await look(page, target, _ANY)
             if seen.count > 1 and state in {"visible", "attached"}:
-                message = f"{target}: wanted one element, found {seen.count}: {', '.join(seen.matches)}"
-                raise TargetAmbiguousError(message)
+                raise TargetAmbiguousError(ambiguous(target, seen))
             holds = {
                 "attached": seen.count == 1,
                 "detached": seen.count == 0,

@@ -57,10 +57,16 @@ async def translated(wanted: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def closed_gate(session: Session) -> AsyncIterator[None]:
-    """Hold back answers from the network while an action is under way, so that none falls between its events."""
-    session.rest.gate.clear()
-    try:
-        yield
-    finally:
-        session.rest.gate.set()
+async def closed_gate(session: Session, page: Page) -> AsyncIterator[None]:
+    """Hold back answers from the network while an action is under way, so that none falls between its events.
+
+    A page that closes itself on the way takes the action's acknowledgement with it: the action was done.
+    """
+    from playwright.async_api import Error
+
+    with session.rest.held():
+        try:
+            yield
+        except Error:
+            if session.ledger.crashed or not page.is_closed():
+                raise

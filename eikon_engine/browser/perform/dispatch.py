@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from eikon_engine.browser.perform import condition, form, keyboard, navigation, page, pointer
 from eikon_engine.browser.perform.deed import Deed, require_page
@@ -11,8 +11,21 @@ from eikon_engine.trace import actions
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
 
+_Pointer: TypeAlias = (
+    actions.Click
+    | actions.DoubleClick
+    | actions.Hover
+    | actions.Check
+    | actions.Uncheck
+    | actions.Drag
+    | actions.Download
+)
+_Field: TypeAlias = (
+    actions.Fill | actions.TypeText | actions.Press | actions.SelectOption | actions.SetInputFiles | actions.Scroll
+)
 
-async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+
+async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C901, PLR0911 - one case a kind
     """Perform exactly one action, once.
 
     Raises:
@@ -26,28 +39,6 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C9
             return await navigation.reload(session, action)
         case actions.GoBack() | actions.GoForward():
             return await navigation.travel(session, action)
-        case actions.Click() | actions.DoubleClick():
-            return await pointer.click(session, action)
-        case actions.Hover():
-            return await pointer.hover(session, action)
-        case actions.Check() | actions.Uncheck():
-            return await pointer.set_checked(session, action)
-        case actions.Drag():
-            return await pointer.drag(session, action)
-        case actions.Download():
-            return await pointer.download(session, action)
-        case actions.Fill():
-            return await keyboard.fill(session, action)
-        case actions.TypeText():
-            return await keyboard.type_text(session, action)
-        case actions.Press():
-            return await keyboard.press(session, action)
-        case actions.SelectOption():
-            return await form.select_option(session, action)
-        case actions.SetInputFiles():
-            return await form.set_input_files(session, action)
-        case actions.Scroll():
-            return await form.scroll(session, action)
         case actions.WaitFor():
             return await condition.wait_for(session, action)
         case actions.Assert():
@@ -63,5 +54,48 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C9
         case actions.ExtractDom() | actions.Note():
             require_page(session, action.page)
             return Deed()
+        case (
+            actions.Fill()
+            | actions.TypeText()
+            | actions.Press()
+            | actions.SelectOption()
+            | actions.SetInputFiles()
+            | actions.Scroll()
+        ):
+            return await _perform_on_field(session, action)
+        case _:
+            return await _perform_with_pointer(session, action)
+
+
+async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
+    match action:
+        case actions.Click() | actions.DoubleClick():
+            return await pointer.click(session, action)
+        case actions.Hover():
+            return await pointer.hover(session, action)
+        case actions.Check() | actions.Uncheck():
+            return await pointer.set_checked(session, action)
+        case actions.Drag():
+            return await pointer.drag(session, action)
+        case actions.Download():
+            return await pointer.download(session, action)
+        case _:
+            assert_never(action)
+
+
+async def _perform_on_field(session: Session, action: _Field) -> Deed:
+    match action:
+        case actions.Fill():
+            return await keyboard.fill(session, action)
+        case actions.TypeText():
+            return await keyboard.type_text(session, action)
+        case actions.Press():
+            return await keyboard.press(session, action)
+        case actions.SelectOption():
+            return await form.select_option(session, action)
+        case actions.SetInputFiles():
+            return await form.set_input_files(session, action)
+        case actions.Scroll():
+            return await form.scroll(session, action)
         case _:
             assert_never(action)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Scroll, SelectOption, SetInputFiles
 
 _OPTIONS = "e => e.options ? Array.from(e.options, o => ({value: o.value, label: o.label, off: o.disabled})) : null"
+_TAKES_FILES = "e => (e.localName === 'label' ? e.control : e)?.type === 'file'"
 _SCROLL = "(e, by) => (e ?? document.scrollingElement).scrollBy({left: by[0], top: by[1], behavior: 'instant'})"
 
 
@@ -30,7 +31,10 @@ async def select_option(session: Session, action: SelectOption) -> Deed:
     choice: dict[str, Any] = {
         action.by: [int(option) for option in action.options] if action.by == "index" else list(action.options)
     }
-    async with translated(f"selecting {', '.join(action.options)} in {action.target}"), closed_gate(session):
+    async with (
+        translated(f"selecting {', '.join(action.options)} in {action.target}"),
+        closed_gate(session, bound.locator.page),
+    ):
         await bound.locator.select_option(**choice, timeout=ACT_TIMEOUT_MS)
     return Deed(bound=bound)
 
@@ -66,11 +70,15 @@ async def set_input_files(session: Session, action: SetInputFiles) -> Deed:
         raise AttachmentMissingError(message)
     readiness = Readiness(visible=False, enabled=True)
     bound = await bind(page, action.target, session.rest, readiness, action.timeout_ms)
+    async with translated(f"uploading to {action.target}"):
+        if not await bound.locator.evaluate(_TAKES_FILES):
+            message = f"{action.target}: wanted a field for files, found another element"
+            raise ActionRejectedError(message)
     uploads = session.uploads
     payloads: list[Any] = [
         {"name": file.name, "mimeType": file.mime_type, "buffer": uploads.get(file.content)} for file in action.files
     ]
-    async with translated(f"uploading to {action.target}"), closed_gate(session):
+    async with translated(f"uploading to {action.target}"), closed_gate(session, bound.locator.page):
         await bound.locator.set_input_files(payloads, timeout=ACT_TIMEOUT_MS)
     return Deed(bound=bound)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.browser.bind import Readiness, bind
 from eikon_engine.browser.perform.deed import ACT_TIMEOUT_MS, Deed, closed_gate, require_page, translated
+from eikon_engine.trace.actions import SecretRef
 
 if TYPE_CHECKING:
     from eikon_engine.browser.bind import Bound
@@ -19,8 +20,8 @@ async def fill(session: Session, action: Fill) -> Deed:
     text = session.secrets.resolve(action.text)
     readiness = Readiness(enabled=True, editable=True)
     bound = await bind(page, action.target, session.rest, readiness, action.timeout_ms)
-    _keep_password(session, bound, text)
-    async with translated(f"filling {action.target}"), closed_gate(session):
+    _keep_secret(session, bound, action)
+    async with translated(f"filling {action.target}"), closed_gate(session, page):
         await bound.locator.fill(text, timeout=ACT_TIMEOUT_MS)
     return Deed(bound=bound)
 
@@ -31,8 +32,8 @@ async def type_text(session: Session, action: TypeText) -> Deed:
     text = session.secrets.resolve(action.text)
     readiness = Readiness(enabled=True, editable=True)
     bound = await bind(page, action.target, session.rest, readiness, action.timeout_ms)
-    _keep_password(session, bound, text)
-    async with translated(f"typing into {action.target}"), closed_gate(session):
+    _keep_secret(session, bound, action)
+    async with translated(f"typing into {action.target}"), closed_gate(session, page):
         await bound.locator.press_sequentially(text, timeout=max(ACT_TIMEOUT_MS, 100.0 * len(text)), no_wait_after=True)
     return Deed(bound=bound)
 
@@ -41,16 +42,16 @@ async def press(session: Session, action: Press) -> Deed:
     """Press a key on the target, or on whatever has the focus."""
     page = require_page(session, action.page)
     if action.target is None:
-        async with translated(f"pressing {action.key}"), closed_gate(session):
+        async with translated(f"pressing {action.key}"), closed_gate(session, page):
             await page.keyboard.press(action.key)
         return Deed()
     bound = await bind(page, action.target, session.rest, Readiness(), action.timeout_ms)
-    async with translated(f"pressing {action.key} on {action.target}"), closed_gate(session):
+    async with translated(f"pressing {action.key} on {action.target}"), closed_gate(session, page):
         await bound.locator.press(action.key, timeout=ACT_TIMEOUT_MS, no_wait_after=True)
     return Deed(bound=bound)
 
 
-def _keep_password(session: Session, bound: Bound, text: str) -> None:
-    """Make a secret of what goes into a password field, before the page can show or send it."""
-    if ("type", "password") in bound.identity.attributes:
-        session.keep_secret(text)
+def _keep_secret(session: Session, bound: Bound, action: Fill | TypeText) -> None:
+    """Keep what is a secret, or goes into a password field, out of everything before the page can show or send it."""
+    if isinstance(action.text, SecretRef) or ("type", "password") in bound.identity.attributes:
+        session.keep_secret(session.secrets.resolve(action.text))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.browser.rest import WENT_AWAY
 from eikon_engine.errors import NavigationError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from playwright.async_api import Response
+    from playwright.async_api import Page, Response
 
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import GoBack, GoForward, Navigate, Reload
@@ -39,17 +41,29 @@ async def travel(session: Session, action: GoBack | GoForward) -> Deed:
         NavigationError: the history has no such entry.
     """
     page = require_page(session, action.page)
-    before = await page.evaluate("[history.length, location.href]")
+    before = await _history_entry(page, action.type)
     if action.type == "go_back":
         move, wanted = page.go_back(wait_until=action.wait_until, timeout=action.timeout_ms), "going back"
     else:
         move, wanted = page.go_forward(wait_until=action.wait_until, timeout=action.timeout_ms), "going forward"
     response = await _load(session, move, wanted)
     await session.rest.quiesce()
-    if response is None and [before[0], page.url] == before:
+    if response is None and await _history_entry(page, action.type) == before:
         message = f"{wanted}: the history of page {action.page} has no such entry; it stays at {page.url}"
         raise NavigationError(message)
     return Deed()
+
+
+async def _history_entry(page: Page, wanted: str) -> object:
+    """Tell where in its history a page stands; two states of an application may share one URL."""
+    from playwright.async_api import Error
+
+    try:
+        return await page.evaluate("[window.navigation?.currentEntry?.key ?? '', location.href]")
+    except Error as error:
+        if re.search(WENT_AWAY, error.message):
+            return None  # it is on its way
+        raise translate(error, f"reading the history to {wanted}") from error
 
 
 async def _load(session: Session, load: Awaitable[Response | None], wanted: str) -> Response | None:

@@ -9,15 +9,17 @@ from eikon_engine.browser.perform.deed import ACT_TIMEOUT_MS, Deed, closed_gate,
 from eikon_engine.errors import DownloadMissingError
 
 if TYPE_CHECKING:
+    from playwright.async_api import Position
+
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import Check, Click, DoubleClick, Download, Drag, Hover, Uncheck
+    from eikon_engine.trace.actions import Check, Click, DoubleClick, Download, Drag, Hover, Point, Uncheck
 
 
 async def click(session: Session, action: Click | DoubleClick) -> Deed:
     """Click once or twice on the target."""
     bound = await _bind_pointer(session, action, enabled=True)
     options = {**_pointer_options(action), "button": action.button}
-    async with translated(f"clicking {action.target}"), closed_gate(session):
+    async with translated(f"clicking {action.target}"), closed_gate(session, bound.locator.page):
         if action.type == "click":
             await bound.locator.click(delay=action.delay_ms, no_wait_after=True, **options)
         else:
@@ -28,7 +30,7 @@ async def click(session: Session, action: Click | DoubleClick) -> Deed:
 async def hover(session: Session, action: Hover) -> Deed:
     """Move the pointer over the target."""
     bound = await _bind_pointer(session, action, enabled=False)
-    async with translated(f"hovering over {action.target}"), closed_gate(session):
+    async with translated(f"hovering over {action.target}"), closed_gate(session, bound.locator.page):
         await bound.locator.hover(**_pointer_options(action))
     return Deed(bound=bound)
 
@@ -36,21 +38,26 @@ async def hover(session: Session, action: Hover) -> Deed:
 async def set_checked(session: Session, action: Check | Uncheck) -> Deed:
     """Check or uncheck the target."""
     bound = await _bind_pointer(session, action, enabled=True)
-    options = _pointer_options(action)
-    options.pop("modifiers")
-    async with translated(f"{action.type}ing {action.target}"), closed_gate(session):
-        await bound.locator.set_checked(action.type == "check", **options)
+    async with translated(f"{action.type}ing {action.target}"), closed_gate(session, bound.locator.page):
+        await bound.locator.set_checked(
+            action.type == "check", position=_position(action.position), timeout=ACT_TIMEOUT_MS
+        )
     return Deed(bound=bound)
 
 
 async def drag(session: Session, action: Drag) -> Deed:
     """Drag the target onto another element."""
     page = require_page(session, action.page)
-    readiness = Readiness(pointer=True)
+    readiness = Readiness(pointer=True, position=action.position)
     bound = await bind(page, action.target, session.rest, readiness, action.timeout_ms)
     second = await bind(page, action.to, session.rest, Readiness(), action.timeout_ms)
-    async with translated(f"dragging {action.target} to {action.to}"), closed_gate(session):
-        await bound.locator.drag_to(second.locator, timeout=ACT_TIMEOUT_MS)
+    async with translated(f"dragging {action.target} to {action.to}"), closed_gate(session, bound.locator.page):
+        await bound.locator.drag_to(
+            second.locator,
+            source_position=_position(action.position),
+            target_position=_position(action.to_position),
+            timeout=ACT_TIMEOUT_MS,
+        )
     return Deed(bound=bound, bound_second=second)
 
 
@@ -62,7 +69,7 @@ async def download(session: Session, action: Download) -> Deed:
     """
     bound = await _bind_pointer(session, action, enabled=True)
     before = session.ledger.downloads_begun
-    async with translated(f"clicking {action.target}"), closed_gate(session):
+    async with translated(f"clicking {action.target}"), closed_gate(session, bound.locator.page):
         await bound.locator.click(no_wait_after=True, **_pointer_options(action))
     waited = 0.0
     await session.rest.quiesce()
@@ -83,10 +90,13 @@ async def _bind_pointer(
     return await bind(page, action.target, session.rest, readiness, action.timeout_ms)
 
 
-def _pointer_options(action: Check | Click | DoubleClick | Download | Hover | Uncheck) -> dict[str, Any]:
-    position = action.position
+def _pointer_options(action: Click | DoubleClick | Download | Hover) -> dict[str, Any]:
     return {
         "modifiers": list(action.modifiers) or None,
-        "position": {"x": position.x, "y": position.y} if position else None,
+        "position": _position(action.position),
         "timeout": ACT_TIMEOUT_MS,
     }
+
+
+def _position(point: Point | None) -> Position | None:
+    return {"x": point.x, "y": point.y} if point else None

@@ -8,7 +8,8 @@ import pytest
 from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, BundlePathError
 from eikon_engine.trace.actions import FileInput, SetInputFiles
 from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.bundle import inside, open_bundle
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.execution import Artifact, NetworkPart, SkillInputRef, SkillUsage, StartState, Succeeded
 from eikon_engine.trace.observation import Observation, PageObservation
 from eikon_engine.trace.serializer import write_trace

@@ -1,0 +1,87 @@
+"""What live replays say of a site that changed in one way, and of one that did not.
+
+Run: `python -m benchmarks.live_changes [UNCHANGED_RUNS]` in the environment of scripts/test. Two missions are recorded on
+our shop, then replayed live on it: unchanged again and again, and once for every change the shop knows. A change that a
+mission never meets must stay faithful; the mission that meets it must diverge. Ends with 1 on a false pass or alarm.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+from eikon_engine.errors import ReplayDivergenceError
+from eikon_engine.outcome.outcomes import ReplayOutcome
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.replay import ReplayEngine, ReplayOptions
+from tests.missions.shop import SHOP_PASSWORD, buy_a_banana, order
+from tests.sites.shop import CHANGES, ShopServer, serve_shop
+
+MISSIONS = {"banana": buy_a_banana, "order": order}
+UNCHANGED_RUNS = 20
+UNMET = {
+    # Changes of what a mission never looks at: it has to stay faithful.
+    "banana": {"other-redirect", "error-on-submit", "missing-option", "new-required-field", "expired-session"},
+    "order": {"console-error", "dialog-text", "no-dialog", "popup-blocked", "cart-error", "download-content"},
+}
+HARMLESS = {"slow-list"}
+
+
+async def record(name: str, url: str, directory: Path) -> None:
+    """Record a mission."""
+    async with open_recorder(directory, mission_text=name, mission_id=name, options=RecordOptions()) as mission:
+        await MISSIONS[name](mission, url)
+
+
+def replay(bundle: Path, artifacts: Path) -> ReplayOutcome:
+    """Replay it live."""
+    secrets = {"PASSWORD": SHOP_PASSWORD}
+    engine = ReplayEngine(ReplayOptions(artifacts_dir=artifacts, network="live", secrets=secrets))
+    try:
+        return engine.replay(bundle)
+    except ReplayDivergenceError:
+        if engine.last_run is None:
+            raise
+        return engine.last_run.outcome
+
+
+def row(mission: str, change: str, outcome: ReplayOutcome, *, wanted: str) -> bool:
+    """Print one line; say whether it is as it should be."""
+    first = outcome.divergences[0] if outcome.divergences else None
+    where = f"{first.subgoal_id} {first.sequence} {first.code}" if first else ""
+    right = outcome.verdict == wanted
+    sys.stdout.write(f"{mission:8} {change:20} {outcome.verdict:12} {where:45} {'' if right else 'WRONG'}\n")
+    sys.stdout.flush()
+    return right
+
+
+def main() -> int:
+    """Print the table, and count what is wrong."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else UNCHANGED_RUNS
+    rights: list[bool] = []
+    with tempfile.TemporaryDirectory() as scratch, serve_shop() as shop:
+        folder = Path(scratch)
+        for name in MISSIONS:
+            shop.restart()
+            asyncio.run(record(name, shop.url, folder / name))
+            rights.extend(_rows(name, shop, folder, runs))
+    sys.stdout.write(f"{len(rights)} replays, {rights.count(False)} wrong\n")
+    return int(not all(rights))
+
+
+def _rows(name: str, shop: ShopServer, folder: Path, runs: int) -> list[bool]:
+    rights = []
+    for index in range(runs):
+        shop.restart()
+        rights.append(row(name, "unchanged", replay(folder / name, folder / f"{name}-{index}"), wanted="faithful"))
+    for change in CHANGES:
+        shop.restart(change)
+        wanted = "faithful" if change in UNMET[name] | HARMLESS else "diverged"
+        rights.append(row(name, change, replay(folder / name, folder / f"{name}-{change}"), wanted=wanted))
+    return rights
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from tests.browser.desk import Room
+from tests.browser.pages import serve_pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from anyio.from_thread import BlockingPortal
+
+    from tests.browser.desk import Desk
+    from tests.browser.pages import PageSite
+
+
+@pytest.fixture(scope="session")
+def portal() -> Iterator[BlockingPortal]:
+    """Run one event loop beside the tests."""
+    with start_blocking_portal() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def live_browser(portal: BlockingPortal) -> Iterator[Room]:
+    """Run one browser for all tests on the live site."""
+    with serve_pages() as site, portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched:
+        yield Room(portal, launched.browser, site)
+
+
+@pytest.fixture(scope="session")
+def sealed_browser(portal: BlockingPortal, live_browser: Room) -> Iterator[Room]:
+    """Run one browser that resolves no host."""
+    with portal.wrap_async_context_manager(launch_browser(LaunchOptions(sealed=True))) as launched:
+        yield Room(portal, launched.browser, live_browser.site)
+
+
+@pytest.fixture
+def site(live_browser: Room) -> PageSite:
+    """Give an empty site."""
+    live_browser.site.answers.clear()
+    live_browser.site.asked.clear()
+    return live_browser.site
+
+
+@pytest.fixture
+def desk(live_browser: Room, site: PageSite) -> Iterator[Desk]:
+    """Give a fresh session on the live site."""
+    with live_browser.desk() as opened:
+        yield opened

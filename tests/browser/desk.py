@@ -1,0 +1,139 @@
+"""Drive a worker from synchronous tests."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.browser.sealed import SealedTraffic
+from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.traffic import LiveTraffic, Traffic
+from eikon_engine.browser.worker import open_worker
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.execution import Succeeded
+from eikon_engine.trace.target import Target
+from tests.browser.pages import TRAIL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from anyio.from_thread import BlockingPortal
+    from playwright.async_api import Browser
+
+    from eikon_engine.browser.worker import BrowserWorker, Performed
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.observation import Observation
+    from tests.browser.pages import PageSite
+
+CLOCK_START_MS = 1_700_000_000_000
+SETTLE_MS = 100.0
+
+
+def environment(*, settle_ms: float = SETTLE_MS) -> Environment:
+    """Describe the environment that all tests of the worker run in."""
+    return Environment(
+        browser_version="any",
+        playwright_version="any",
+        platform="any",
+        clock_start_ms=CLOCK_START_MS,
+        random_seed=7,
+        settle_ms=settle_ms,
+    )
+
+
+def at(selector: str, *frames: str) -> Target:
+    """Name a target."""
+    return Target(selector=selector, frames=frames)
+
+
+@dataclass(slots=True)
+class Desk:
+    """A worker, its site, and the loop it runs in."""
+
+    portal: BlockingPortal
+    worker: BrowserWorker
+    site: PageSite
+
+    def do(self, action: Action, recorded: Observation | None = None) -> Performed:
+        """Perform one action."""
+        return self.portal.call(self.worker.execute, action, recorded)
+
+    def ok(self, action: Action) -> Observation:
+        """Perform one action that succeeds; give what was observed."""
+        performed = self.do(action)
+        assert performed.result == Succeeded(), performed.result
+        assert performed.observation is not None
+        return performed.observation
+
+    def fails(self, action: Action, code: str) -> str:
+        """Perform one action that fails in a certain way; give the message."""
+        performed = self.do(action)
+        assert performed.error is not None, f"{action.type} succeeded"
+        assert performed.error.code == code, performed.error.message
+        return performed.error.message
+
+    def show(self, html: str) -> Observation:
+        """Load a document that notes the events reaching it."""
+        seen = self.ok(Navigate(url=self.site.put(TRAIL + html)))
+        self.trail()  # a fresh document is told that the pointer is over it
+        return seen
+
+    def js(self, expression: str, page: int = 0) -> Any:  # noqa: ANN401 - whatever the page says
+        """Evaluate an expression in a page."""
+        return self.portal.call(self._page(page).evaluate, expression)
+
+    def trail(self, page: int = 0) -> list[str]:
+        """Name the events that the page noted, and begin anew."""
+        noted: list[str] = self.js("trail.splice(0)", page)
+        return noted
+
+    def network(self) -> NetworkOutcome:
+        """Sum up how the requests were met."""
+        return self.worker.network()
+
+    def _page(self, ordinal: int) -> Any:  # noqa: ANN401 - Playwright's page
+        page = self.worker.session.page(ordinal)
+        assert page is not None
+        return page
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """Open desks in one running browser."""
+
+    portal: BlockingPortal
+    browser: Browser
+    site: PageSite
+
+    @contextmanager
+    def desk(
+        self, traffic: Traffic | None = None, *, settle_ms: float = SETTLE_MS, uploads: Path | None = None
+    ) -> Iterator[Desk]:
+        """Open a fresh session."""
+        options = SessionOptions(environment=environment(settle_ms=settle_ms))
+        opening = open_worker(self.browser, options, traffic or LiveTraffic())
+        with self.portal.wrap_async_context_manager(opening) as worker:
+            if uploads is not None:
+                worker.session.uploads = BlobStore(uploads)
+            yield Desk(self.portal, worker, self.site)
+
+    @contextmanager
+    def recording(self, folder: Path, *, settle_ms: float = SETTLE_MS) -> Iterator[Desk]:
+        """Open a fresh session whose network is recorded."""
+        with self.desk(settle_ms=settle_ms) as desk, NetworkWriter(folder) as writer:
+            capture = self.portal.call(NetworkCapture, desk.worker.session, writer)
+            yield desk
+            self.portal.call(capture.close)
+
+    @contextmanager
+    def sealed(self, folder: Path, *, settle_ms: float = SETTLE_MS) -> Iterator[Desk]:
+        """Open a fresh session that is answered from a recording."""
+        with self.desk(SealedTraffic(read_network(folder)), settle_ms=settle_ms) as desk:
+            yield desk

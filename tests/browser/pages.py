@@ -1,0 +1,117 @@
+"""A tiny site on loopback whose answers are given by each test."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import TYPE_CHECKING, TypeAlias
+
+from tests.sites.loopback import LoopbackServer, QuietHandler, running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+HTML = "text/html; charset=utf-8"
+TRAIL = """<script>
+window.trail = [];
+for (const kind of ['pointerdown', 'mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'mouseover',
+    'keydown', 'keyup', 'beforeinput', 'input', 'change', 'focusin', 'dragstart', 'drop', 'scroll', 'wheel', 'submit'])
+  document.addEventListener(kind, event => trail.push(kind), true);
+</script>"""
+"""What a page notes of the events that reach it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request as it came in."""
+
+    method: str
+    path: str
+    body: bytes
+    headers: tuple[tuple[str, str], ...]
+
+    def header(self, name: str) -> str:
+        """Return a request header; empty if it was not sent."""
+        return next((value for key, value in self.headers if key.lower() == name.lower()), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One response."""
+
+    body: str | bytes = ""
+    status: int = 200
+    content_type: str = HTML
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+def redirect(path: str, *, status: int = 302, cookie: str = "") -> Answer:
+    """Lead to another place."""
+    cookies = (("Set-Cookie", cookie),) if cookie else ()
+    return Answer(status=status, headers=(("Location", path), *cookies))
+
+
+AnswerSource: TypeAlias = "Answer | Callable[[Asked], Answer]"
+
+
+@dataclass(slots=True)
+class PageSite:
+    """Answers by path, and what was asked."""
+
+    url: str = ""
+    answers: dict[str, AnswerSource] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+    released: threading.Event = field(default_factory=threading.Event)
+    """Set at the end, so that answers which are held back let their threads go."""
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def elsewhere(self) -> str:
+        """The same site under another origin."""
+        return self.url.replace("127.0.0.1", "localhost")
+
+    def paths(self) -> tuple[str, ...]:
+        """Name what was asked so far, as `GET /path`."""
+        return tuple(f"{asked.method} {asked.path}" for asked in self.asked)
+
+    def put(self, html: str) -> str:
+        """Serve a document at a new address, which is returned."""
+        path = f"/page-{next(self._numbers)}"
+        self.answers[path] = Answer(body=f"<!doctype html><title>page</title>{html}")
+        return self.url + path
+
+
+@contextmanager
+def serve_pages() -> Iterator[PageSite]:
+    """Serve until the block ends."""
+    site = PageSite()
+
+    class Handler(QuietHandler):
+        """Answer whatever the site says."""
+
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            asked = Asked(method=self.command, path=self.path, body=body, headers=tuple(self.headers.items()))
+            site.asked.append(asked)
+            source = site.answers.get(self.path.partition("?")[0], Answer(status=HTTPStatus.NOT_FOUND, body="nothing"))
+            answer = source if isinstance(source, Answer) else source(asked)
+            data = answer.body.encode() if isinstance(answer.body, str) else answer.body
+            self.send_response(answer.status)
+            self.send_header("Content-Type", answer.content_type)
+            self.send_header("Content-Length", str(len(data)))
+            for name, value in answer.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PUT = _answer  # noqa: N815 - the names are the parent's
+
+    with running(LoopbackServer(0, Handler)) as url:
+        site.url = url
+        try:
+            yield site
+        finally:
+            site.released.set()

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.errors import BrowserDiedError
+from eikon_engine.trace.actions import Action, Click, FunctionCondition, Navigate, Screenshot, WaitFor
+from tests.browser.desk import Room, at
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from tests.browser.pages import PageSite
+
+
+def browser_process(room: Room) -> int:
+    """Ask the browser itself for the number of its process."""
+
+    async def ask() -> int:
+        session = await room.browser.new_browser_cdp_session()
+        answer = await session.send("SystemInfo.getProcessInfo")
+        return next(int(each["id"]) for each in answer["processInfo"] if each["type"] == "browser")
+
+    return room.portal.call(ask)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Click(target=at("#b")),
+        Navigate(url="http://127.0.0.1:9/"),
+        Screenshot(),
+        WaitFor(condition=FunctionCondition(expression="false")),
+        WaitFor(condition=FunctionCondition(expression="true")),
+    ],
+    ids=["click", "navigate", "screenshot", "wait", "look"],
+)
+def test_dead_browser_is_said_to_be_dead(portal: BlockingPortal, site: PageSite, action: Action) -> None:
+    """No action hangs on it, or takes it for a fault of the page."""
+    with (
+        portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched,
+        Room(portal, launched.browser, site).desk() as desk,
+    ):
+        desk.show("<button id=b>Go</button>")
+        os.kill(browser_process(Room(portal, launched.browser, site)), signal.SIGKILL)
+        begin = time.monotonic()
+
+        with pytest.raises(BrowserDiedError):
+            desk.do(action)
+
+        assert time.monotonic() - begin < 5
+
+
+def test_browser_that_dies_under_an_action_is_said_to_be_dead(portal: BlockingPortal, site: PageSite) -> None:
+    """The action under way ends with the browser."""
+    with portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched:
+        room = Room(portal, launched.browser, site)
+        with room.desk() as desk:
+            desk.show("<p>wait")
+            process = browser_process(room)
+            killer = subprocess.Popen(["sh", "-c", f"sleep 0.3; kill -9 {process}"])
+            begin = time.monotonic()
+
+            with pytest.raises(BrowserDiedError):
+                desk.do(WaitFor(condition=FunctionCondition(expression="false"), timeout_ms=100_000))
+
+            assert time.monotonic() - begin < 5
+            assert killer.wait(5) == 0
+
+
+@pytest.mark.parametrize("url", ["chrome://crash", "chrome://kill"])
+def test_crashed_page_ends_the_run(live_browser: Room, site: PageSite, url: str) -> None:
+    """A page whose process died cannot be gone on with, and the browser's other sessions can."""
+    with live_browser.desk() as desk:
+        desk.show("<p>page")
+        begin = time.monotonic()
+
+        with pytest.raises(BrowserDiedError):
+            desk.do(Navigate(url=url))
+
+        assert time.monotonic() - begin < 5
+    with live_browser.desk() as another:
+        another.show("<p>alive")

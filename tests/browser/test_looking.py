@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.trace.actions import (
+    Assert,
+    AssertCount,
+    AssertText,
+    AssertUrl,
+    AssertVisible,
+    Expectation,
+    ExtractDom,
+    Navigate,
+    Note,
+    Screenshot,
+)
+from eikon_engine.trace.dom import render_html
+from tests.browser.desk import Desk, at
+
+PNG = b"\x89PNG\r\n\x1a\n"
+PAGE = "<h1 id=h>  Two\n words </h1><p>1<p>2<i id=i hidden>x</i>"
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        AssertVisible(target=at("#h")),
+        AssertText(target=at("#h"), text="Two words"),
+        AssertText(target=at("#h"), text="wo w", contains=True),
+        AssertCount(target=at("p"), count=2),
+        AssertCount(target=at("b"), count=0),
+        AssertUrl(url="http://127.0.0.1:*/page-*"),
+    ],
+)
+def test_assertion_that_holds_succeeds(desk: Desk, expectation: Expectation) -> None:
+    """It looks, and touches nothing."""
+    desk.show(PAGE)
+
+    desk.ok(Assert(expectation=expectation))
+
+    assert desk.trail() == []
+
+
+@pytest.mark.parametrize(
+    ("expectation", "found"),
+    [
+        (AssertVisible(target=at("#i")), "found hidden"),
+        (AssertVisible(target=at("#none")), "found no such element"),
+        (AssertText(target=at("#h"), text="Two"), "found 'Two words'"),
+        (AssertText(target=at("#h"), text="Three", contains=True), "with 'Three', found 'Two words'"),
+        (AssertCount(target=at("p"), count=3), "found 2"),
+        (AssertUrl(url="*/other"), "found http://127.0.0.1"),
+    ],
+)
+def test_assertion_that_does_not_hold_fails_at_once(desk: Desk, expectation: Expectation, found: str) -> None:
+    """No page time is spent on hoping, and what was found is named."""
+    desk.show(PAGE)
+
+    performed = desk.do(Assert(expectation=expectation))
+
+    assert performed.error is not None
+    assert performed.error.code == "assertion-failed"
+    assert found in performed.error.message
+    assert performed.observation is not None
+    assert performed.observation.virtual_ms == 100
+
+
+def test_assertion_about_one_of_two_is_ambiguous(desk: Desk) -> None:
+    """Only a count may match several."""
+    desk.show(PAGE)
+
+    desk.fails(Assert(expectation=AssertVisible(target=at("p"))), "target-ambiguous")
+
+
+def test_screenshot_is_equal_when_the_page_is(desk: Desk) -> None:
+    """A picture is a PNG, of the window or of the whole page."""
+    desk.show(PAGE + "<div style='height:3000px'>")
+
+    first, second = desk.do(Screenshot()), desk.do(Screenshot())
+    whole = desk.do(Screenshot(full_page=True))
+
+    assert first.picture is not None
+    assert first.picture.startswith(PNG)
+    assert first.picture == second.picture
+    assert whole.picture is not None
+    assert int.from_bytes(whole.picture[20:24]) > 3000
+
+
+def test_extract_dom_and_note_do_nothing_to_the_page(desk: Desk) -> None:
+    """The snapshot of every observation is what a skill works on."""
+    shown = desk.show(PAGE)
+
+    extracted = desk.do(ExtractDom())
+    noted = desk.ok(Note(text="thinking"))
+
+    assert extracted.sight is not None
+    assert "Two" in render_html(extracted.sight.snapshots[0].main)
+    assert noted.pages == shown.pages
+    assert desk.trail() == []
+    desk.fails(ExtractDom(page=4), "page-missing")
+
+
+def test_errors_of_a_page_are_observed(desk: Desk) -> None:
+    """What a page throws, leaves rejected or writes as an error stands in the observation."""
+    seen = desk.ok(
+        Navigate(
+            url=desk.site.put(
+                "<script>console.error('logged', 1); setTimeout(() => { throw new TypeError('thrown') }, 5);"
+                "Promise.reject(new Error('rejected'))</script><img src=/none.png>"
+            )
+        )
+    )
+
+    assert seen.page_errors == ("Error: rejected", "TypeError: thrown")
+    assert seen.console_errors[0] == "logged 1"
+    assert "404" in seen.console_errors[1]

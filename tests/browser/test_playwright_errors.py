@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import eikon_engine.browser as browser_package
+from eikon_engine.browser.playwright_errors import PATTERNS, first_line, translate
+from tests.browser.pages import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from playwright.async_api import Page
+
+    from eikon_engine.errors import EikonError
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+SHORT = 300
+ANY = "*"
+FILE: Any = [{"name": "a", "mimeType": "text/plain", "buffer": b"1"}]
+
+
+async def close_and(page: Page, call: Awaitable[Any]) -> None:
+    """Close a page before it is asked for something."""
+    await page.close()
+    await call
+
+
+async def crashed(page: Page) -> None:
+    """Let the page's process die while the page is asked something."""
+    answer = asyncio.ensure_future(page.evaluate("new Promise(() => {})"))
+    await asyncio.gather(page.goto("chrome://crash"), return_exceptions=True)
+    await answer
+
+
+async def overtaken(page: Page) -> None:
+    """Navigate twice at once."""
+    first = asyncio.ensure_future(page.goto(page.url + "held"))
+    await page.wait_for_event("request", lambda request: request.url.endswith("held"))
+    await asyncio.gather(first, page.goto(page.url + "other"))
+
+
+PROVOKED: dict[str, tuple[str, Callable[[Page], Awaitable[Any]], str]] = {
+    "crash": ("", crashed, "browser-died"),
+    "closed": ("", lambda page: close_and(page, page.locator("b").click()), "page-missing"),
+    "closed look": ("", lambda page: close_and(page, page.evaluate("1")), "page-missing"),
+    "two": ("<p>1<p>2", lambda page: page.locator("p").click(timeout=SHORT), "target-ambiguous"),
+    "options": ("<select id=s>", lambda page: page.locator("#s").select_option("x", timeout=SHORT), "option-missing"),
+    "covered": (
+        "<b id=b>1</b><div style='position:fixed;inset:0'></div>",
+        lambda page: page.locator("#b").click(timeout=SHORT),
+        "target-not-actionable",
+    ),
+    "hidden": ("<b id=b hidden>", lambda page: page.locator("#b").click(timeout=SHORT), "target-not-actionable"),
+    "disabled": (
+        "<button id=b disabled>",
+        lambda page: page.locator("#b").click(timeout=SHORT),
+        "target-not-actionable",
+    ),
+    "read-only": (
+        "<input id=b readonly>",
+        lambda page: page.locator("#b").fill("x", timeout=SHORT),
+        "target-not-actionable",
+    ),
+    "far away": (
+        "<b id=b style='position:fixed;left:-900px'>1</b>",
+        lambda page: page.locator("#b").click(timeout=SHORT),
+        "target-not-actionable",
+    ),
+    "no box": ("<b id=b>1", lambda page: page.locator("#b").check(timeout=SHORT), "action-rejected"),
+    "refusing box": (
+        "<input id=b type=checkbox onclick='event.preventDefault()'>",
+        lambda page: page.locator("#b").check(timeout=SHORT),
+        "action-rejected",
+    ),
+    "no field": ("<button id=b>1", lambda page: page.locator("#b").fill("x", timeout=SHORT), "action-rejected"),
+    "number": ("<input type=number id=b>", lambda page: page.locator("#b").fill("x", timeout=SHORT), "action-rejected"),
+    "no list": ("<p id=b>1", lambda page: page.locator("#b").select_option("x", timeout=SHORT), "action-rejected"),
+    "no files": ("<p id=b>1", lambda page: page.locator("#b").set_input_files(FILE, timeout=SHORT), "action-rejected"),
+    "key": ("", lambda page: page.keyboard.press("Nokey"), "action-rejected"),
+    "selector": ("", lambda page: page.locator("##").evaluate_all("e => 1"), "action-rejected"),
+    "expression": ("", lambda page: page.evaluate("(("), "action-rejected"),
+    "refused": ("", lambda page: page.goto("http://127.0.0.1:1/"), "navigation-failed"),
+    "no address": ("", lambda page: page.goto("nowhere"), "navigation-failed"),
+    "overtaken": ("", overtaken, "navigation-failed"),
+    "slow": ("", lambda page: page.goto(page.url + "held", timeout=SHORT), "navigation-failed"),
+    "missing": ("", lambda page: page.locator("#b").click(timeout=SHORT), "target-missing"),
+    "waiting": ("", lambda page: page.wait_for_function("false", timeout=SHORT), "wait-timeout"),
+}
+
+
+@pytest.mark.parametrize("case", PROVOKED)
+def test_error_of_playwright_becomes_ours(live_browser: Room, site: PageSite, case: str) -> None:
+    """What Playwright raises has one code and one line."""
+    html, call, code = PROVOKED[case]
+
+    error = provoke(live_browser, site, html, call)
+    ours = translate(error, "trying")
+
+    assert ours.code == code, error.message
+    assert ours.message.startswith("trying: ")
+    assert "\n" not in ours.message
+
+
+def provoke(room: Room, site: PageSite, html: str, call: Callable[[Page], Awaitable[Any]]) -> Any:  # noqa: ANN401 - Playwright's
+    """Run a call in a plain page, and catch what it raises."""
+    from playwright.async_api import Error
+
+    site.answers["/"] = Answer(body=f"<!doctype html>{html}")
+    site.answers["/held"] = lambda _: Answer(body=str(site.released.wait(1)))
+
+    async def run() -> object:
+        page = await room.browser.new_page()
+        await page.goto(site.url + "/")
+        try:
+            return await call(page)
+        except Error as error:
+            return error
+        finally:
+            await page.context.close()
+
+    raised = room.portal.call(run)
+    assert isinstance(raised, Error)
+    return raised
+
+
+def test_every_pattern_is_provoked() -> None:
+    """A pattern whose error nobody provokes would be a guess; these codes are what the table above brings about."""
+    provoked = {code for _, _, code in PROVOKED.values()}
+
+    assert {kind.code for _, kind in PATTERNS} <= provoked
+
+
+UNGUARDED = {
+    ("bind.py", "evaluate"),
+    ("dispatch.py", ANY),
+    ("launch.py", "close"),
+    ("environment.py", ANY),
+    ("session.py", ANY),
+    ("sealed.py", "close"),
+    ("capture.py", ANY),
+}
+"""Calls of our own functions of the same names; opening and closing; listeners whose errors end in a task that somebody
+looks at; and one whose only caller translates."""
+CALLS = {
+    "bring_to_front", "check", "click", "close", "continue_", "count", "dblclick", "dispose", "drag_to", "evaluate",
+    "evaluate_all", "failure", "fill", "frame_element", "fulfill", "go_back", "go_forward", "goto", "hover",
+    "new_page", "path", "press", "press_sequentially", "reload", "run_for", "screenshot", "select_option",
+    "set_checked", "set_content", "set_input_files", "title",
+}  # fmt: skip
+"""Every call by which the worker drives a page."""
+
+
+def test_every_call_of_the_worker_is_translated() -> None:
+    """A call of Playwright stands where its errors are caught, or translated."""
+    folder = Path(next(iter(browser_package.__path__)))
+    bare = [
+        f"{path.name}:{line} {name}"
+        for path in sorted(folder.rglob("*.py"))
+        for line, name in bare_calls(ast.parse(path.read_text(encoding="utf-8")))
+        if not {(path.name, name), (path.name, ANY)} & UNGUARDED
+    ]
+
+    assert bare == [], bare
+
+
+def bare_calls(tree: ast.AST, *, guarded: bool = False) -> list[tuple[int, str]]:
+    """Find the awaited calls of Playwright that no `except Error` and no `translated` block is around."""
+    found: list[tuple[int, str]] = []
+    for node in ast.iter_child_nodes(tree):
+        inside = guarded
+        if isinstance(node, ast.Try):
+            inside |= any("Error" in ast.unparse(handler.type) for handler in node.handlers if handler.type)
+        if isinstance(node, ast.AsyncWith):
+            inside |= any("translated" in ast.unparse(item.context_expr) for item in node.items)
+        call = node.value if isinstance(node, ast.Await) else None
+        name = call.func.attr if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+        if call is not None and name in CALLS and not inside:
+            found.append((call.lineno, name))
+        found.extend(bare_calls(node, guarded=inside))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("Page.goto: net::ERR_FAILED at http://x/\nCall log:\n  - navigating", "net::ERR_FAILED at http://x/"),
+        ("Locator.fill: Error: Element is not an <input>\nCall log:\n- x", "Element is not an <input>"),
+        (
+            "Locator.click: Timeout 1ms exceeded.\nCall log:\n  - <div id=over>x</div> intercepts pointer events\n",
+            "Timeout 1ms exceeded. (<div id=over>x</div> intercepts pointer events)",
+        ),
+        (
+            "Locator.click: Timeout 1ms exceeded.\nCall log:\n - element is not enabled\n",
+            "Timeout 1ms exceeded. (element is not enabled)",
+        ),
+        ("  \nfirst\nsecond", "first"),
+        ("Call log:\n  - nothing before it", "no message"),
+        ("", "no message"),
+    ],
+)
+def test_first_line_says_what_happened(message: str, line: str) -> None:
+    """Neither the name of the call nor its log stands in a message."""
+    assert first_line(message) == line
+
+
+def test_patterns_are_tried_in_order() -> None:
+    """The more special pattern comes first: what was wrong with a target is more than that time ran out."""
+    text = "Locator.click: Timeout 5ms exceeded.\nCall log:\n  - waiting for locator\n  - element is not visible"
+
+    kinds: list[type[EikonError]] = [kind for pattern, kind in PATTERNS if re.search(pattern, text)]
+
+    assert [kind.code for kind in kinds] == ["target-not-actionable", "target-missing", "wait-timeout"]

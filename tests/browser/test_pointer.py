@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.trace.actions import (
+    Check,
+    Click,
+    DoubleClick,
+    Drag,
+    Hover,
+    Modifier,
+    MouseButton,
+    Point,
+    Scroll,
+    Uncheck,
+)
+from eikon_engine.trace.observation import TargetState
+from tests.browser.desk import Desk, at
+
+BUTTON = "<button id=b>Go</button><p id=p></p>"
+
+
+def test_click_presses_and_releases_once(desk: Desk) -> None:
+    """One click is one of each event, in order."""
+    desk.show(BUTTON)
+
+    desk.ok(Click(target=at("#b")))
+
+    noted = [kind for kind in desk.trail() if kind not in {"mouseover", "focusin"}]
+    assert noted == ["pointerdown", "mousedown", "mouseup", "click"]
+
+
+@pytest.mark.parametrize(("button", "event"), [("right", "contextmenu"), ("middle", "auxclick")])
+def test_click_uses_the_button_asked_for(desk: Desk, button: MouseButton, event: str) -> None:
+    """The other buttons make their own events, and no click."""
+    desk.show(BUTTON)
+
+    desk.ok(Click(target=at("#b"), button=button))
+
+    noted = desk.trail()
+    assert event in noted
+    assert "click" not in noted
+
+
+@pytest.mark.parametrize(("modifier", "key"), [("Shift", "shiftKey"), ("Alt", "altKey"), ("Control", "ctrlKey")])
+def test_click_holds_the_modifiers(desk: Desk, modifier: Modifier, key: str) -> None:
+    """Modifiers are down during the click and up after it."""
+    desk.show(BUTTON + "<script>b.onclick = e => p.textContent = [e.shiftKey, e.altKey, e.ctrlKey]</script>")
+
+    desk.ok(Click(target=at("#b"), modifiers=(modifier,)))
+    held = desk.js("p.textContent")
+    desk.ok(Click(target=at("#b")))
+
+    assert held == ",".join(str(name == key).lower() for name in ("shiftKey", "altKey", "ctrlKey"))
+    assert desk.js("p.textContent") == "false,false,false"
+
+
+def test_click_hits_the_position_asked_for(desk: Desk) -> None:
+    """A position counts from the top left corner of the element."""
+    desk.show(
+        "<div id=d style='width:200px;height:100px;background:#eee'></div><p id=p></p>"
+        "<script>d.onclick = e => p.textContent = [e.offsetX, e.offsetY]</script>"
+    )
+
+    desk.ok(Click(target=at("#d"), position=Point(x=10, y=90)))
+
+    assert desk.js("p.textContent") == "10,90"
+
+
+def test_click_position_may_lie_beyond_what_covers_the_centre(desk: Desk) -> None:
+    """What counts is whether the point that is clicked is free."""
+    desk.show(
+        "<button id=b style='position:absolute;left:0;top:0;width:200px;height:40px'>Go</button>"
+        "<div style='position:absolute;left:60px;top:0;width:80px;height:40px;background:red'></div>"
+    )
+
+    desk.ok(Click(target=at("#b"), position=Point(x=5, y=5)))
+
+    assert desk.trail().count("click") == 1
+
+
+def test_click_holds_the_button_as_long_as_asked(desk: Desk) -> None:
+    """A delay lies between press and release."""
+    desk.show(BUTTON)
+
+    desk.ok(Click(target=at("#b"), delay_ms=30))
+
+    assert desk.trail().count("click") == 1
+
+
+def test_double_click_is_two_clicks_of_one_double_click(desk: Desk) -> None:
+    """The browser's own event for it fires once."""
+    desk.show(BUTTON)
+
+    desk.ok(DoubleClick(target=at("#b")))
+
+    noted = desk.trail()
+    assert (noted.count("click"), noted.count("dblclick")) == (2, 1)
+
+
+def test_hover_opens_a_menu_that_can_then_be_clicked(desk: Desk) -> None:
+    """The pointer stays where it is, so that what it opened stays open."""
+    desk.show(
+        "<style>ul{display:none;margin:0}li:hover ul{display:block}</style>"
+        "<li id=menu style='width:100px'>Menu<ul><li><button id=item>Item</button></ul></li>"
+        "<p id=p></p><script>item.onclick = () => p.textContent = 'clicked';"
+        "menu.onmouseenter = () => p.textContent = 'entered'</script>"
+    )
+
+    desk.ok(Hover(target=at("#menu"), position=Point(x=3, y=3)))
+    entered = desk.js("p.textContent")
+    desk.ok(Click(target=at("#item")))
+
+    assert (entered, desk.js("p.textContent")) == ("entered", "clicked")
+
+
+@pytest.mark.parametrize("kind", ["checkbox", "radio"])
+def test_check_checks_once_and_leaves_a_checked_box_alone(desk: Desk, kind: str) -> None:
+    """A box that is checked already gets no event."""
+    desk.show(f"<input type={kind} id=c>")
+
+    first = desk.ok(Check(target=at("#c")))
+    changes = desk.trail().count("change")
+    second = desk.ok(Check(target=at("#c")))
+
+    assert first.target == second.target == TargetState(value="on", checked=True)
+    assert (changes, desk.trail().count("change")) == (1, 0)
+
+
+def test_uncheck_unchecks_once_and_leaves_an_empty_box_alone(desk: Desk) -> None:
+    """A box that is empty already gets no event."""
+    desk.show("<input type=checkbox id=c checked>")
+
+    first = desk.ok(Uncheck(target=at("#c")))
+    changes = desk.trail().count("change")
+    second = desk.ok(Uncheck(target=at("#c")))
+
+    assert first.target == second.target == TargetState(value="on", checked=False)
+    assert (changes, desk.trail().count("change")) == (1, 0)
+
+
+def test_check_of_what_cannot_be_checked_is_rejected(desk: Desk) -> None:
+    """Neither a text field nor a radio button to be emptied is quietly accepted."""
+    desk.show("<input id=t><input type=radio id=r checked>")
+
+    assert "checkbox" in desk.fails(Check(target=at("#t")), "action-rejected")
+    desk.fails(Uncheck(target=at("#r")), "action-rejected")
+
+
+def test_check_of_a_box_that_refuses_is_rejected(desk: Desk) -> None:
+    """A box whose page takes the check back is not checked, and that is said."""
+    desk.show("<input type=checkbox id=c onclick='event.preventDefault()'>")
+
+    assert "did not change" in desk.fails(Check(target=at("#c")), "action-rejected")
+
+
+def test_check_of_a_box_under_its_own_label_is_not_helped(desk: Desk) -> None:
+    """A styled box cannot be hit by a pointer; its label can, and is what a mission clicks."""
+    desk.show(
+        "<label id=l style='position:relative;display:block;width:80px;height:30px'>"
+        "<input type=checkbox id=c style='position:absolute;left:0;top:0;width:30px;height:30px;margin:0'>"
+        "<span id=s style='position:absolute;left:0;top:0;width:30px;height:30px;background:#ddd'></span></label>"
+    )
+
+    message = desk.fails(Check(target=at("#c"), timeout_ms=100), "target-not-actionable")
+    desk.ok(Click(target=at("#l")))
+
+    assert "covered by <span#s>" in message
+    assert desk.js("c.checked")
+
+
+def test_drag_carries_data_from_one_element_to_another(desk: Desk) -> None:
+    """The events and the data of HTML drag and drop arrive."""
+    desk.show(
+        "<div id=a draggable=true style='width:60px;height:40px;background:#aaf'>A</div>"
+        "<div id=z style='width:200px;height:100px;background:#afa;margin-top:50px'>Z</div>"
+        "<script>a.ondragstart = e => e.dataTransfer.setData('text/plain', 'cargo');"
+        "z.ondragover = e => e.preventDefault();"
+        "z.ondrop = e => { e.preventDefault(); z.textContent = e.dataTransfer.getData('text/plain') }</script>"
+    )
+
+    performed = desk.do(Drag(target=at("#a"), to=at("#z")))
+
+    assert performed.error is None
+    assert desk.js("z.textContent") == "cargo"
+    assert performed.identity is not None
+    assert performed.identity_second is not None
+    assert dict(performed.identity_second.attributes)["id"] == "z"
+
+
+def test_drag_moves_a_slider_by_mouse_events(desk: Desk) -> None:
+    """Home-made dragging, which listens to the mouse, works as well."""
+    desk.show(
+        "<div id=a style='position:absolute;left:0;top:0;width:20px;height:20px;background:#aaf'></div>"
+        "<div id=z style='position:absolute;left:200px;top:200px;width:20px;height:20px;background:#afa'></div>"
+        "<script>let on = false; a.onmousedown = () => on = true;"
+        "document.onmousemove = e => { if (on) a.style.translate = `${e.clientX - 10}px ${e.clientY - 10}px` };"
+        "document.onmouseup = () => on = false</script>"
+    )
+
+    desk.ok(Drag(target=at("#a"), to=at("#z")))
+
+    assert desk.js("a.style.translate") == "200px 200px"
+
+
+def test_scroll_moves_the_page_or_an_element(desk: Desk) -> None:
+    """Distances are CSS pixels, and arrive at once."""
+    desk.show(
+        "<div id=box style='width:100px;height:100px;overflow:auto'><div style='width:900px;height:900px'></div></div>"
+        "<div style='height:5000px'></div>"
+    )
+
+    desk.ok(Scroll(dy=700))
+    page = desk.js("scrollY")
+    desk.ok(Scroll(target=at("#box"), dx=30, dy=40))
+
+    assert page == 700
+    assert desk.js("[box.scrollLeft, box.scrollTop]") == [30, 40]

@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.trace.actions import (
+    Action,
+    Click,
+    FunctionCondition,
+    GoBack,
+    Navigate,
+    Press,
+    Reload,
+    SwitchPage,
+    WaitFor,
+)
+from eikon_engine.trace.observation import RedirectHop
+from tests.browser.desk import at
+from tests.browser.pages import Answer, Asked, PageSite, redirect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.trace.observation import Observation
+    from tests.browser.desk import Room
+
+FETCH = """const say = t => p.textContent += t + ' ';
+const get = u => fetch(u).then(r => r.text()).then(say, () => say('failed'))"""
+
+
+def page(script: str, body: str = "") -> str:
+    """Build a document that writes down what it fetched."""
+    return f"<p id=p></p>{body}<script>{FETCH};{script}</script>"
+
+
+def record(room: Room, folder: Path, actions: Iterable[Action]) -> list[Observation]:
+    """Perform actions on the live site, and keep its network."""
+    with room.recording(folder) as desk:
+        return [desk.ok(action) for action in actions]
+
+
+def replay(
+    room: Room, folder: Path, actions: Iterable[Action], recorded: list[Observation]
+) -> tuple[list[Observation], NetworkOutcome]:
+    """Perform actions on the recording; the site must not notice."""
+    asked = len(room.site.asked)
+    with room.sealed(folder) as desk:
+        seen = []
+        for action, expected in zip(actions, recorded, strict=True):
+            performed = desk.do(action, expected)
+            assert performed.observation is not None
+            assert performed.error is None, performed.error
+            seen.append(performed.observation)
+        network = desk.network()
+    assert len(room.site.asked) == asked
+    return seen, network
+
+
+def both(live: Room, sealed: Room, folder: Path, actions: list[Action]) -> tuple[list[Observation], NetworkOutcome]:
+    """Record actions and replay them: every observation is equal, and every answer comes from the recording."""
+    recorded = record(live, folder, actions)
+    seen, network = replay(sealed, folder, actions, recorded)
+    assert seen == recorded
+    assert network.misses == ()
+    return seen, network
+
+
+def test_requests_of_one_url_get_their_answers_in_order(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """The n-th request gets the n-th answer."""
+    site.answers["/n"] = lambda _: Answer(body=str(len(site.asked)))
+    url = site.put(page("(async () => { for (let i = 0; i < 4; i++) await get('/n') })()", "<button id=b>Go</button>"))
+
+    seen, network = both(live_browser, sealed_browser, tmp_path, [Navigate(url=url), Reload()])
+
+    assert network.served >= 10
+    assert seen[0].pages[0].frames != seen[1].pages[0].frames
+
+
+FORM = "<form method=post action=/post><input name=q value=1><button id=b>Send</button></form>"
+
+
+@pytest.mark.parametrize("status", [302, 303, 307, 308])
+def test_redirected_form_is_replayed_with_its_hops(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, status: int
+) -> None:
+    """A chain after a POST ends on its page, with cookies of all its hops, and the history is as it was."""
+    site.answers["/post"] = redirect("/middle", status=status, cookie="first=1; Path=/")
+    site.answers["/middle"] = redirect("/end", status=status, cookie="second=2; Path=/")
+
+    def end(asked: Asked) -> Answer:
+        text = f"{asked.method} {asked.body.decode()} {asked.header('cookie')}"
+        return Answer(
+            body=f"<p>{text}</p><pre id=c></pre><script>c.textContent = document.cookie + history.length</script>"
+        )
+
+    site.answers["/end"] = end
+    actions: list[Action] = [Navigate(url=site.put(FORM)), Click(target=at("#b")), GoBack(), Reload()]
+
+    seen, _ = both(live_browser, sealed_browser, tmp_path, actions)
+
+    hops = tuple(RedirectHop(url=f"{site.url}/{name}", status=status) for name in ("post", "middle"))
+    assert seen[1].documents[0].hops == hops
+    assert seen[1].pages[0].url == f"{site.url}/end"
+
+
+def test_redirected_navigation_is_replayed(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A chain of redirects that an action navigates to."""
+    site.answers |= {"/a": redirect("/b", cookie="a=1"), "/b": redirect("/c"), "/c": Answer(body="<p>end")}
+
+    seen, _ = both(
+        live_browser, sealed_browser, tmp_path, [Navigate(url=f"{site.url}/a"), Navigate(url=f"{site.url}/a")]
+    )
+
+    assert [hop.status for hop in seen[1].documents[0].hops] == [302, 302]
+
+
+@pytest.mark.parametrize("place", ["popup", "frame", "link in frame"])
+def test_redirect_elsewhere_is_replayed(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, place: str
+) -> None:
+    """A redirected document of a popup or an inner frame is followed where it belongs."""
+    site.answers |= {"/a": redirect("/b"), "/b": redirect("/c"), "/c": Answer(body="<h1 id=h>end</h1>")}
+    link = site.put("<a id=b href=/a>Go</a>")
+    html = {
+        "popup": "<a id=b target=_blank href=/a>Go</a>",
+        "frame": "<button id=b onclick=\"f.src = '/a'\">Go</button><iframe id=f></iframe>",
+        "link in frame": f"<iframe id=f src={link}></iframe>",
+    }[place]
+    target = at("#b", "#f") if place == "link in frame" else at("#b")
+
+    seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=site.put(html)), Click(target=target)])
+
+    shown = seen[1].pages[1].url if place == "popup" else seen[1].pages[0].frames[1].url
+    assert shown == f"{site.url}/c"
+
+
+def test_redirected_parts_are_replayed(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Scripts and fetches that are redirected end with the last answer and the cookies of the hops."""
+    site.answers |= {
+        "/s": redirect("/t.js", cookie="hop=1; Path=/"),
+        "/t.js": Answer(body="window.loaded = 'script'", content_type="text/javascript"),
+        "/f": redirect("/g", status=307),
+        "/g": lambda asked: Answer(body=f"{asked.method} {asked.body.decode()} {asked.header('cookie')}"),
+    }
+    url = site.put(
+        "<script src=/s></script>"
+        + page(
+            "fetch('/f', {method: 'POST', body: 'x'}).then(r => r.text())"
+            ".then(t => say(t + window.loaded + document.cookie))"
+        )
+    )
+
+    both(live_browser, sealed_browser, tmp_path, [Navigate(url=url)])
+
+
+def test_request_that_was_never_recorded_is_blocked_and_named(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Nothing leaves: the page sees a failure, the summary a miss with the nearest recorded request."""
+    site.answers["/data"] = Answer(body="yes")
+    actions = [
+        Navigate(url=site.put(page("get('/data?a=1')", "<button id=b onclick=\"get('/data?a=2')\">Go</button>")))
+    ]
+    recorded = record(live_browser, tmp_path, actions)
+    asked = len(site.asked)
+
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.do(actions[0], recorded[0])
+        desk.ok(Click(target=at("#b")))
+        text, network = desk.js("p.textContent"), desk.network()
+
+    assert text == "yes failed "
+    assert [miss.key for miss in network.misses] == [f"GET {site.url}/data?a=2"]
+    assert "a=1" in (network.misses[0].nearest or "")
+    assert len(site.asked) == asked
+
+
+@pytest.mark.parametrize(
+    "escape",
+    [
+        "new WebSocket('ws://HOST/socket').onerror = () => say('failed')",
+        "navigator.sendBeacon('http://HOST/beacon', 'x')",
+        "document.body.append(Object.assign(new Image(), {src: 'http://HOST/picture.png'}))",
+        "new EventSource('http://HOST/events').onerror = () => say('failed')",
+        "document.head.insertAdjacentHTML('beforeend', '<link rel=preconnect href=http://HOST><link rel=prefetch href=http://HOST/p>')",
+        "new Worker(URL.createObjectURL(new Blob([`fetch('http://HOST/worker')`])))",
+        "window.open('http://HOST/window')",
+        "navigator.serviceWorker?.register('/worker.js').catch(() => say('refused'))",
+        "document.body.insertAdjacentHTML('beforeend', '<iframe src=http://HOST/frame></iframe>')",
+    ],
+)
+def test_nothing_leaves_a_sealed_session(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, escape: str
+) -> None:
+    """Whatever a page tries, the real server is not asked."""
+    script = escape.replace("HOST", site.url.removeprefix("http://"))
+    actions: list[Action] = [Navigate(url=site.put(page("", f'<button id=b onclick="{script}">Go</button>')))]
+    recorded = record(live_browser, tmp_path, actions)
+    asked = len(site.asked)
+
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.do(actions[0], recorded[0])
+        desk.ok(Click(target=at("#b")))
+
+    assert site.paths()[asked:] == ()
+
+
+def test_failure_is_replayed_as_a_failure(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A refused connection is refused again, with the page's own error."""
+    url = site.put(page("get('http://127.0.0.1:9/closed')"))
+
+    seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=url)])
+
+    assert "ERR_" in seen[0].console_errors[-1]
+
+
+def test_error_statuses_are_replayed(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """500 with a body, 204 without one, and a picture."""
+    site.answers |= {
+        "/500": Answer(status=500, body="oops"),
+        "/204": Answer(status=204),
+        "/i.svg": Answer(
+            body="<svg xmlns='http://www.w3.org/2000/svg' width='7' height='7'/>", content_type="image/svg+xml"
+        ),
+    }
+    url = site.put(
+        page("get('/500').then(() => fetch('/204')).then(r => say(r.status + i.naturalWidth))", "<img id=i src=/i.svg>")
+    )
+
+    both(live_browser, sealed_browser, tmp_path, [Navigate(url=url)])
+
+
+ORDER = (3, 1, 5, 0, 2, 4)
+
+
+def test_parallel_answers_keep_their_recorded_order(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Six answers, appended as they arrive, arrive in ten replays as they did in the recording."""
+    turns = {number: threading.Event() for number in ORDER}
+    following = dict(itertools.pairwise(ORDER))
+    turns[ORDER[0]].set()
+
+    def answer(asked: Asked) -> Answer:
+        number = int(asked.path.rpartition("=")[2])
+        turns[number].wait(5)
+        threading.Timer(0.03, lambda: turns[following[number]].set() if number in following else None).start()
+        return Answer(body=str(number))
+
+    site.answers["/part"] = answer
+    actions: list[Action] = [Navigate(url=site.put(page("for (let i = 0; i < 6; i++) get('/part?n=' + i)")))]
+    with live_browser.recording(tmp_path) as desk:
+        recorded = [desk.ok(actions[0])]
+        assert desk.js("p.textContent").split() == [str(number) for number in ORDER]
+
+    runs = [replay(sealed_browser, tmp_path, actions, recorded)[0] for _ in range(10)]
+
+    assert [run for run in runs if run != recorded] == []
+
+
+def test_request_that_never_ended_stays_pending(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """What had no answer in the recording has none in the replay, and is no miss."""
+    held = threading.Event()
+    site.answers["/held"] = lambda _: Answer(body=str(held.wait(30)))
+    actions: list[Action] = [
+        Navigate(url=site.put(page("const source = new EventSource('/held'); source.onerror = () => say('failed')")))
+    ]
+    recorded = record(live_browser, tmp_path, actions)
+    held.set()
+    begin = time.monotonic()
+
+    seen, network = replay(sealed_browser, tmp_path, actions, recorded)
+
+    assert seen == recorded
+    assert network.misses == ()
+    assert time.monotonic() - begin < 10
+
+
+def test_timers_meet_answers_as_in_the_recording(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """An answer does not fall between two steps of the clock in another place than before."""
+    site.answers["/d"] = Answer(body="data")
+    script = "setInterval(() => say('tick'), 30); get('/d').then(() => setTimeout(() => get('/d?2'), 40))"
+    actions: list[Action] = [
+        Navigate(url=site.put(page(script))),
+        WaitFor(condition=FunctionCondition(expression="p.textContent.split('data').length > 2")),
+    ]
+    recorded = record(live_browser, tmp_path, actions)
+
+    runs = [replay(sealed_browser, tmp_path, actions, recorded)[0] for _ in range(5)]
+
+    assert [run for run in runs if run != recorded] == []
+
+
+def test_popup_with_its_own_parts_is_replayed(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A second page is served like the first."""
+    site.answers["/d"] = Answer(body="data")
+    popup = site.put(page("get('/d')", "<form action=/d><input name=q id=q></form>"))
+    actions: list[Action] = [
+        Navigate(url=site.put(f"<a id=b target=_blank href={popup}>Go</a>")),
+        Click(target=at("#b")),
+        SwitchPage(page=1),
+        Press(page=1, target=at("#q"), key="Enter"),
+    ]
+
+    both(live_browser, sealed_browser, tmp_path, actions)

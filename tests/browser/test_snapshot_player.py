@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.snapshot_player import open_snapshot_player
+from eikon_engine.errors import NetworkPartMissingError
+from eikon_engine.trace.actions import (
+    Action,
+    Assert,
+    AssertCount,
+    AssertText,
+    Click,
+    Fill,
+    Navigate,
+    SelectorCondition,
+    WaitFor,
+)
+from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.bundle import Bundle
+from eikon_engine.trace.dom.stored import store_snapshot
+from eikon_engine.trace.execution import ExecutionTrace
+from eikon_engine.trace.target import Target
+from tests.browser.desk import Desk, at, environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from anyio.from_thread import BlockingPortal
+
+    from eikon_engine.browser.snapshot_player import SnapshotPlayer
+    from eikon_engine.browser.worker import Performed
+    from eikon_engine.trace.observation import Observation
+    from tests.browser.desk import Room
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A player, and what the page before was."""
+
+    portal: BlockingPortal
+    player: SnapshotPlayer
+
+    def do(self, action: Action, recorded: Observation | None = None) -> Performed:
+        """Play one action."""
+        return self.portal.call(self.player.execute, action, recorded)
+
+
+def stored(desk: Desk, html: str, folder: Path) -> Observation:
+    """Show a document, and keep its snapshot."""
+    performed = desk.do(Navigate(url=desk.site.put(html)))
+    assert performed.observation is not None
+    assert performed.sight is not None
+    dom = BlobStore(folder / "dom")
+    pages = tuple(
+        page.model_copy(update={"snapshot": store_snapshot(dom, performed.sight.snapshots[page.page])})
+        for page in performed.observation.pages
+    )
+    return performed.observation.model_copy(update={"pages": pages})
+
+
+@contextmanager
+def playing(room: Room, folder: Path) -> Iterator[Stage]:
+    """Play a bundle of nothing but snapshots."""
+    trace = ExecutionTrace(
+        id="t", mission_id="m", mission_text="look", started_at=datetime(2026, 1, 1, tzinfo=UTC), status="complete"
+    )
+    bundle = Bundle(root=folder, trace=trace, dom=BlobStore(folder / "dom"), files=BlobStore(folder / "files"))
+    opening = open_snapshot_player(room.browser, SessionOptions(environment=environment()), bundle)
+    with room.portal.wrap_async_context_manager(opening) as player:
+        yield Stage(room.portal, player)
+
+
+def test_target_is_bound_on_the_stored_page(
+    desk: Desk, live_browser: Room, sealed_browser: Room, tmp_path: Path
+) -> None:
+    """The page as it stood before the action is enough to find its element, and to know it again."""
+    recorded = stored(
+        desk, "<script>document.write('<button id=b>Buy</button>')</script><input id=t value=1>", tmp_path
+    )
+    identity = desk.do(Click(target=at("#b"))).identity
+    asked = len(desk.site.asked)
+
+    with playing(sealed_browser, tmp_path) as stage:
+        stage.do(Navigate(url="http://anywhere.test/"), recorded)
+        clicked = stage.do(Click(target=Target(selector="#b", identity=identity)), recorded)
+        filled = stage.do(Fill(target=at("#t"), text="x"))
+
+    assert (clicked.error, filled.error) == (None, None)
+    assert clicked.identity is not None
+    assert clicked.identity.name == "Buy"
+    assert len(desk.site.asked) == asked
+
+
+@pytest.mark.parametrize(
+    ("action", "code"),
+    [
+        (Click(target=at("#none")), "target-missing"),
+        (Click(target=at("i")), "target-ambiguous"),
+        (Click(target=at("#off")), "target-not-actionable"),
+        (Fill(target=at("#gone"), text="x"), "target-not-actionable"),
+        (Assert(expectation=AssertCount(target=at("i"), count=3)), "assertion-failed"),
+    ],
+)
+def test_target_that_is_not_as_demanded_fails(
+    desk: Desk, sealed_browser: Room, tmp_path: Path, action: Action, code: str
+) -> None:
+    """A snapshot is judged by the rules of a page."""
+    recorded = stored(desk, "<i>1</i><i>2</i><button id=off disabled>x</button><input id=gone hidden>", tmp_path)
+
+    with playing(sealed_browser, tmp_path) as stage:
+        stage.do(Navigate(url="http://anywhere.test/"), recorded)
+        performed = stage.do(action)
+
+    assert performed.error is not None
+    assert performed.error.code == code
+
+
+def test_targets_in_frames_and_shadow_trees_are_bound(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
+    """Frames and open shadow roots are there, and state that was typed is."""
+    inner = desk.site.put("<button id=b>In a frame</button>")
+    recorded = stored(
+        desk,
+        f"<iframe id=f src={inner}></iframe><x-a id=host></x-a><script>"
+        "host.attachShadow({mode: 'open'}).innerHTML = '<p class=deep>In the shadow</p>'</script>",
+        tmp_path,
+    )
+
+    with playing(sealed_browser, tmp_path) as stage:
+        stage.do(Navigate(url="http://anywhere.test/"), recorded)
+        framed = stage.do(Click(target=at("#b", "#f")))
+        shadowed = stage.do(Assert(expectation=AssertText(target=at(".deep"), text="In the shadow")))
+
+    assert (framed.error, shadowed.error) == (None, None)
+
+
+def test_page_without_snapshot_cannot_be_played(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
+    """It is said that the recording lacks it, and what to do instead."""
+    with playing(sealed_browser, tmp_path) as stage, pytest.raises(NetworkPartMissingError, match="replay it sealed"):
+        stage.do(Click(target=at("b")))
+
+
+def test_waiting_for_what_came_is_not_repeated(desk: Desk, sealed_browser: Room, tmp_path: Path) -> None:
+    """A snapshot has no time in which something could come."""
+    recorded = stored(desk, "<p>before", tmp_path)
+
+    with playing(sealed_browser, tmp_path) as stage:
+        stage.do(Navigate(url="http://anywhere.test/"), recorded)
+        performed = stage.do(WaitFor(condition=SelectorCondition(target=at("#later"))))
+
+    assert performed.error is None

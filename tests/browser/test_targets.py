@@ -1,0 +1,324 @@
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.trace.actions import (
+    Assert,
+    AssertCount,
+    AssertText,
+    Check,
+    Click,
+    Drag,
+    Fill,
+    Hover,
+    Point,
+    Press,
+    SelectOption,
+    SelectorCondition,
+    WaitFor,
+)
+from eikon_engine.trace.target import Identity, Target
+from tests.browser.desk import Desk, at
+
+QUICK = 200.0
+UNTOUCHED: list[str] = []
+
+
+def test_target_in_nested_frames_of_another_origin(desk: Desk) -> None:
+    """Frames are a path of selectors, whatever process a frame lives in."""
+    site = desk.site
+    inner = site.put("<button id=b onclick='this.textContent = \"hit\"'>Go</button>").removeprefix(site.url)
+    outer = site.put(f"<p>outer</p><iframe id=inner src='{site.url}{inner}'></iframe>").removeprefix(site.url)
+    desk.show(
+        f"<div style='height:900px'></div><iframe id=outer width=500 height=400 src='{site.elsewhere}{outer}'></iframe>"
+    )
+
+    seen = desk.ok(Click(target=at("#b", "#outer", "#inner")))
+    desk.ok(Assert(expectation=AssertText(target=at("#b", "#outer", "#inner"), text="hit")))
+
+    assert [frame.path for frame in seen.pages[0].frames] == ["", "0", "0.0"]
+    assert seen.pages[0].frames[1].url == site.elsewhere + outer
+
+
+def test_target_in_open_shadow_trees(desk: Desk) -> None:
+    """Selectors look into open shadow roots, and its ancestors are part of who an element is."""
+    desk.show(
+        "<x-a id=host></x-a><p id=p></p><script>const root = host.attachShadow({mode: 'open'});"
+        "root.innerHTML = '<div id=in><x-b></x-b></div>';"
+        "const deep = root.querySelector('x-b').attachShadow({mode: 'open'});"
+        "deep.innerHTML = '<button>Go</button>';"
+        "deep.firstChild.onclick = () => p.textContent = 'hit'</script>"
+    )
+
+    performed = desk.do(Click(target=at("button")))
+
+    assert performed.error is None
+    assert desk.js("p.textContent") == "hit"
+    assert performed.identity is not None
+    assert [ancestor.tag for ancestor in performed.identity.ancestors[:3]] == ["x-b", "div", "x-a"]
+
+
+def test_slotted_target_is_hit_through_its_slot(desk: Desk) -> None:
+    """What is shown in a slot belongs to the document."""
+    desk.show(
+        "<x-a id=host><button id=b>Go</button></x-a><script>"
+        "host.attachShadow({mode: 'open'}).innerHTML = '<div><slot></slot></div>'</script>"
+    )
+
+    desk.ok(Click(target=at("#b")))
+
+    assert desk.trail().count("click") == 1
+
+
+def test_missing_target_fails_after_its_deadline_in_page_time(desk: Desk) -> None:
+    """Nothing matches, and nothing is touched."""
+    desk.show("<button>Go</button>")
+
+    performed = desk.do(Click(target=at("#nothing"), timeout_ms=1000))
+
+    assert performed.error is not None
+    assert performed.error.code == "target-missing"
+    assert performed.observation is not None
+    assert 1000 <= performed.observation.virtual_ms <= 1200
+    assert desk.trail() == UNTOUCHED
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Click(target=at("button")),
+        Hover(target=at("button")),
+        Fill(target=at("input"), text="x"),
+        Check(target=at("input")),
+        Press(target=at("input"), key="x"),
+        Drag(target=at("#one"), to=at("button")),
+        Drag(target=at("button"), to=at("#one")),
+        SelectOption(target=at("select"), options=("1",)),
+    ],
+    ids=lambda action: action.type,
+)
+def test_ambiguous_target_is_not_touched(desk: Desk, action: Click) -> None:
+    """Two matches are an error at once, with both named, and no element receives any event."""
+    desk.show(
+        "<button>A</button><button>B</button><input><input><select><option>1</select><select></select><p id=one>1"
+    )
+
+    message = desk.fails(action, "target-ambiguous")
+
+    assert "found 2: <" in message
+    assert desk.trail() == UNTOUCHED
+
+
+def test_ambiguous_frame_is_not_entered(desk: Desk) -> None:
+    """Two frames are as ambiguous as two buttons, whatever each of them holds."""
+    button = desk.site.put("<button onclick='parent.trail.push(\"hit\")'>Go</button>")
+    desk.show(f"<iframe src={button}></iframe><iframe src={button}></iframe>")
+
+    message = desk.fails(Click(target=at("button", "iframe")), "target-ambiguous")
+
+    assert "wanted one frame, found 2" in message
+    assert "hit" not in desk.trail()
+    assert "frame" in desk.fails(
+        Assert(expectation=AssertCount(target=at("button", "iframe"), count=1)), "target-ambiguous"
+    )
+
+
+def test_frame_that_is_none_is_rejected(desk: Desk) -> None:
+    """A path through an element that holds no document is a wrong selector."""
+    desk.show("<div id=d><button>Go</button></div>")
+
+    assert "<iframe> was expected" in desk.fails(Click(target=at("button", "#d")), "action-rejected")
+
+
+@pytest.mark.parametrize("selector", ["##", "xpath=//[", "nosuchengine=b", "internal:role=["])
+def test_invalid_selector_is_rejected_at_once(desk: Desk, selector: str) -> None:
+    """What cannot be a selector is told from what matches nothing."""
+    desk.show("<button>Go</button>")
+
+    performed = desk.do(Click(target=at(selector)))
+
+    assert performed.error is not None
+    assert performed.error.code == "action-rejected"
+    assert "looking for the target" in performed.error.message
+    assert "\n" not in performed.error.message
+
+
+def test_changed_target_is_not_touched(desk: Desk) -> None:
+    """An element that is not the recorded one is named in what differs, and left alone."""
+    desk.show("<button id=b>Buy</button>")
+    identity = desk.do(Hover(target=at("#b"))).identity
+    assert identity is not None
+    desk.js("b.textContent = 'Sell'")
+    desk.trail()
+
+    message = desk.fails(Click(target=Target(selector="#b", identity=identity)), "target-changed")
+
+    assert "'Buy' -> 'Sell'" in message
+    assert desk.trail() == UNTOUCHED
+
+
+def test_unchanged_target_is_recognised(desk: Desk) -> None:
+    """Who an element is does not depend on where it stands in the window."""
+    desk.show("<button id=b>Buy</button>")
+    identity = desk.do(Hover(target=at("#b"))).identity
+    desk.js("b.style.marginTop = '200px'")
+
+    performed = desk.do(Click(target=Target(selector="#b", identity=identity)))
+
+    assert performed.error is None
+    assert isinstance(performed.identity, Identity)
+    assert performed.identity.box != (identity.box if identity else None)
+
+
+NOT_ACTIONABLE = {
+    "display": ("<button id=b style='display:none'>Go</button>", "hidden"),
+    "visibility": ("<button id=b style='visibility:hidden'>Go</button>", "hidden"),
+    "zero size": ("<button id=b style='width:0;height:0;padding:0;border:0'></button>", "hidden"),
+    "disabled": ("<button id=b disabled>Go</button>", "disabled"),
+    "fieldset": ("<fieldset disabled><button id=b>Go</button></fieldset>", "disabled"),
+    "aria": ("<div aria-disabled=true><button id=b>Go</button></div>", "disabled"),
+    "label of disabled": ("<label id=b>Go<input disabled></label>", "disabled"),
+    "text of disabled": ("<button disabled><b id=b>Go</b></button>", "disabled"),
+    "covered": (
+        "<button id=b>Go</button><div id=over style='position:fixed;inset:0;background:#fff8'></div>",
+        "covered by <div#over>",
+    ),
+    "covered by transform": (
+        (
+            "<button id=b>Go</button>"
+            "<div id=over style='width:300px;height:80px;background:red;transform:translateY(-40px)'></div>"
+        ),
+        "covered by <div#over>",
+    ),
+    "no pointer": ("<button id=b style='pointer-events:none'>Go</button>", "covered by <body>"),
+    "out of reach": ("<button id=b style='position:fixed;left:-500px'>Go</button>", "outside of the viewport"),
+}
+
+
+@pytest.mark.parametrize("case", NOT_ACTIONABLE)
+def test_target_that_cannot_be_clicked_is_not_touched(desk: Desk, case: str) -> None:
+    """Each obstacle is named, is waited for in page time alone, and nothing receives an event."""
+    html, obstacle = NOT_ACTIONABLE[case]
+    desk.show(html)
+
+    message = desk.fails(Click(target=at("#b"), timeout_ms=QUICK), "target-not-actionable")
+
+    assert obstacle in message
+    assert [kind for kind in desk.trail() if kind != "scroll"] == UNTOUCHED
+
+
+@pytest.mark.parametrize(
+    ("html", "obstacle"),
+    [
+        ("<input id=t readonly>", "read-only"),
+        ("<input id=t disabled>", "disabled"),
+        ("<fieldset disabled><input id=t></fieldset>", "disabled"),
+        ("<input id=t hidden>", "hidden"),
+        ("<label id=t>Name<input readonly></label>", "read-only"),
+        ("<div id=t role=textbox contenteditable aria-readonly=true>x</div>", "read-only"),
+    ],
+)
+def test_target_that_cannot_be_filled_is_not_touched(desk: Desk, html: str, obstacle: str) -> None:
+    """A field that takes no text is left as it is."""
+    desk.show(html)
+
+    message = desk.fails(Fill(target=at("#t"), text="x", timeout_ms=QUICK), "target-not-actionable")
+
+    assert f"is {obstacle} after" in message
+    assert desk.trail() == UNTOUCHED
+
+
+def test_target_in_a_covered_frame_is_not_touched(desk: Desk) -> None:
+    """What lies over a frame lies over what is in it."""
+    site = desk.site
+    button = site.put("<button id=b onclick='document.title = \"hit\"'>Go</button>")
+    desk.show(
+        f"<iframe id=f src={button}></iframe><div id=over style='position:fixed;inset:0;background:#fff8'></div>"
+        "<script>setTimeout(() => over.remove(), 1000)</script>"
+    )
+
+    early = desk.fails(Click(target=at("#b", "#f"), timeout_ms=300), "target-not-actionable")
+    desk.ok(Click(target=at("#b", "#f")))
+
+    assert "covered by <div#over>" in early
+
+
+ACTIONABLE = {
+    "below": "<div style='height:3000px'></div><button id=b>Go</button>",
+    "right": "<div style='width:5000px;height:1px'></div><button id=b style='margin-left:4000px'>Go</button>",
+    "in a scrolled box": (
+        "<div style='height:100px;overflow:auto'><p style='height:900px'></p><button id=b>Go</button></div>"
+    ),
+    "in a hidden overflow": (
+        "<div style='height:50px;overflow:hidden'><p style='height:200px'></p><button id=b>Go</button></div>"
+    ),
+    "in a label": "<label>Name <button id=b>Go</button></label>",
+    "rotated": "<div style='transform:rotate(90deg);margin:200px;width:100px'><button id=b>Go</button></div>",
+    "scaled": "<div style='transform:scale(.3)'><button id=b>Go</button></div>",
+    "taller than the window": "<div id=b style='height:4000px;background:#eee'>Go</div>",
+    "link over two lines": "<div style='width:90px'>some words <a id=b href='#x'>a link that wraps</a></div>",
+    "text in a button": "<button><b id=b>Go</b><i>!</i></button>",
+    "box without own box": "<div id=b style='display:contents'><button>Go</button></div>",
+    "animated": (
+        "<style>@keyframes k{to{transform:translateX(300px)}}#b{animation:k 3s infinite alternate}</style>"
+        "<button id=b>Go</button>"
+    ),
+    "moved by frames": (
+        "<button id=b style='position:absolute'>Go</button><script>let x = 0;"
+        "(function go() { b.style.left = (x = (x + 7) % 300) + 'px'; requestAnimationFrame(go) })()</script>"
+    ),
+    "moving transition": (
+        "<button id=b style='position:absolute;left:0;transition:left 2s'>Go</button>"
+        "<script>setTimeout(() => b.style.left = '400px', 30)</script>"
+    ),
+    "see-through": "<button id=b style='opacity:0'>Go</button>",
+    "sticky header": (
+        "<div style='position:sticky;top:0;height:80px;background:#eee'>head</div><div style='height:900px'></div>"
+        "<button id=b>Go</button><div style='height:2000px'></div>"
+    ),
+    "under what lets pass": "<button id=b>Go</button><div style='position:fixed;inset:0;pointer-events:none'></div>",
+}
+
+
+@pytest.mark.parametrize("case", ACTIONABLE)
+def test_target_that_can_be_clicked_is_clicked_once(desk: Desk, case: str) -> None:
+    """Where it lies, and whether it moves, is no reason to refuse."""
+    desk.show(ACTIONABLE[case])
+
+    desk.ok(Click(target=at("#b"), timeout_ms=QUICK))
+
+    assert desk.trail().count("click") == 1
+
+
+def test_position_far_below_is_scrolled_to(desk: Desk) -> None:
+    """A point of a tall element is brought into the window."""
+    desk.show(
+        "<div id=b style='height:4000px;background:#eee'>Go</div>"
+        "<script>b.onclick = e => document.title = e.offsetY</script>"
+    )
+
+    seen = desk.ok(Click(target=at("#b"), position=Point(x=5, y=3900)))
+
+    assert seen.pages[0].title == "3900"
+
+
+def test_late_target_is_waited_for_in_page_time(desk: Desk) -> None:
+    """A button that is enabled after three seconds of page time is clicked then."""
+    desk.show("<button id=b disabled>Go</button><script>setTimeout(() => b.disabled = false, 3000)</script>")
+
+    seen = desk.ok(Click(target=at("#b")))
+
+    assert desk.trail().count("click") == 1
+    assert 2800 <= seen.virtual_ms <= 3200
+
+
+def test_target_in_a_late_frame_is_waited_for(desk: Desk) -> None:
+    """A frame that comes later is a target that comes later."""
+    button = desk.site.put("<button id=b>Go</button>")
+    desk.show(
+        f"<script>setTimeout(() => document.body.innerHTML = '<iframe id=f src={button}></iframe>', 1000)</script>"
+    )
+
+    desk.ok(WaitFor(condition=SelectorCondition(target=at("#b", "#f"))))
+
+    desk.ok(Click(target=at("#b", "#f")))

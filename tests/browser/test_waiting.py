@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from eikon_engine.trace.actions import (
+    Condition,
+    FunctionCondition,
+    LoadStateCondition,
+    Navigate,
+    SelectorCondition,
+    UrlCondition,
+    WaitFor,
+)
+from tests.browser.desk import Desk, Room, at
+from tests.browser.pages import Answer, PageSite
+
+LATER = "<p id=p>old</p><p id=gone>x</p><script>setTimeout(() => {{ {} }}, 2000)</script>"
+
+
+@pytest.mark.parametrize(
+    ("change", "condition"),
+    [
+        ("p.insertAdjacentHTML('afterend', '<b id=b>new')", SelectorCondition(target=at("#b"))),
+        ("p.insertAdjacentHTML('afterend', '<b id=b hidden>')", SelectorCondition(target=at("#b"), state="attached")),
+        ("gone.remove()", SelectorCondition(target=at("#gone"), state="detached")),
+        ("gone.style.display = 'none'", SelectorCondition(target=at("#gone"), state="hidden")),
+        ("gone.remove()", SelectorCondition(target=at("#gone"), state="hidden")),
+        ("history.pushState(0, '', '/done?id=5')", UrlCondition(url="*/done?id=*")),
+        ("window.ready = {}", FunctionCondition(expression="window.ready")),
+    ],
+)
+def test_condition_is_waited_for_in_page_time(desk: Desk, change: str, condition: Condition) -> None:
+    """What comes after two seconds of the page's clock is there after two seconds of it."""
+    desk.show(LATER.format(change))
+
+    seen = desk.ok(WaitFor(condition=condition))
+
+    assert 1800 <= seen.virtual_ms <= 2200
+
+
+def test_load_state_holds_when_the_document_is_complete(desk: Desk) -> None:
+    """A document whose picture is still on its way is not loaded yet."""
+    site = desk.site
+    site.answers["/late.png"] = lambda _: Answer(
+        status=404 if site.released.wait(0.3) else 200, content_type="image/png"
+    )
+    desk.ok(Navigate(url=site.put("<img src=/late.png>"), wait_until="commit"))
+
+    desk.ok(WaitFor(condition=LoadStateCondition(state="load")))
+
+    assert desk.js("document.readyState") == "complete"
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        SelectorCondition(target=at("#never")),
+        SelectorCondition(target=at("#p"), state="detached"),
+        UrlCondition(url="http://elsewhere.test/"),
+        FunctionCondition(expression="false"),
+    ],
+)
+def test_condition_that_never_holds_fails_at_its_deadline(desk: Desk, condition: Condition) -> None:
+    """Five seconds of page time are over in far less of ours, and are counted."""
+    desk.show("<p id=p>p")
+    begin = time.monotonic()
+
+    performed = desk.do(WaitFor(condition=condition, timeout_ms=5000))
+
+    took = time.monotonic() - begin
+    assert performed.error is not None
+    assert performed.error.code == "wait-timeout"
+    assert performed.observation is not None
+    assert performed.observation.virtual_ms == 5100
+    assert took < 5
+
+
+def test_condition_that_holds_costs_no_page_time(desk: Desk) -> None:
+    """Only what every action is given passes."""
+    desk.show("<p id=p>p")
+
+    seen = desk.ok(WaitFor(condition=SelectorCondition(target=at("#p"))))
+
+    assert seen.virtual_ms == 100
+
+
+def test_waiting_for_one_of_two_is_ambiguous(desk: Desk) -> None:
+    """It is not known which one was meant."""
+    desk.show("<p>1<p>2")
+
+    desk.fails(WaitFor(condition=SelectorCondition(target=at("p"))), "target-ambiguous")
+
+
+@pytest.mark.parametrize("expression", ["nosuch.thing", "((", "(() => { throw new Error('no') })()"])
+def test_expression_that_throws_is_rejected(desk: Desk, expression: str) -> None:
+    """A broken condition is told from one that does not hold."""
+    desk.show("<p>1")
+
+    desk.fails(WaitFor(condition=FunctionCondition(expression=expression), timeout_ms=100), "action-rejected")
+
+
+def test_two_identical_runs_use_the_same_page_time(live_browser: Room, site: PageSite) -> None:
+    """Page time and DOM are equal, however long the server took."""
+    pauses = iter((0.0, 0.15))
+    site.answers["/data"] = lambda _: Answer(body=f"data {site.released.wait(next(pauses))}")
+    url = site.put(
+        "<p id=p></p><script>fetch('/data').then(r => r.text()).then(t => setTimeout(() => "
+        "{ p.textContent = t + performance.now() }, 700))</script>"
+    )
+    runs = []
+    for _ in range(2):
+        with live_browser.desk() as desk:
+            shown = desk.ok(Navigate(url=url))
+            seen = desk.ok(WaitFor(condition=FunctionCondition(expression="p.textContent")))
+            runs.append((shown, seen))
+
+    assert runs[0] == runs[1]
+
+
+def test_action_given_its_recording_uses_the_recorded_page_time(desk: Desk) -> None:
+    """A replay lets exactly as much page time pass as the recording did."""
+    desk.show("<p id=p>p")
+    recorded = desk.ok(WaitFor(condition=SelectorCondition(target=at("#p")))).model_copy(update={"virtual_ms": 350.0})
+
+    performed = desk.do(WaitFor(condition=SelectorCondition(target=at("#p"))), recorded)
+
+    assert performed.observation is not None
+    assert performed.observation.virtual_ms == 350
+
+
+def test_synchronous_request_does_not_stop_an_action(desk: Desk) -> None:
+    """A page that stands still until it is answered is answered."""
+    from eikon_engine.trace.actions import Click
+
+    desk.site.answers["/sync"] = Answer(body="answer")
+    desk.show(
+        "<button id=b>Go</button><p id=p></p><script>b.onclick = () => { const x = new XMLHttpRequest();"
+        "x.open('GET', '/sync', false); x.send(); p.textContent = x.responseText }</script>"
+    )
+    begin = time.monotonic()
+
+    desk.ok(Click(target=at("#b")))
+
+    assert desk.js("p.textContent") == "answer"
+    assert time.monotonic() - begin < 6

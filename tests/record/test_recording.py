@@ -1,0 +1,189 @@
+"""What a recording leaves: whole when it ends, readable when it is killed, and never a secret."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from eikon_engine.errors import OutputError, TargetMissingError, UsageError
+from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
+from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import Failed
+from tests.missions.shop import SHOP_PASSWORD, css, import_a_file, order
+from tests.replay.conftest import replay
+from tests.sites.shop import serve_shop
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def everything_in(folder: Path) -> bytes:
+    """Read all files below a folder, blobs unpacked."""
+    unpack = zstandard.ZstdDecompressor()
+    parts = []
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes()
+            parts.append(unpack.decompress(content) if path.suffix == ".zst" else content)
+    return b"\n".join(parts)
+
+
+def test_a_killed_recording_reads_back_and_replays(tmp_path: Path) -> None:
+    """Kill the recording process in the middle: what was done until then is a bundle that is replayed faithfully."""
+    with serve_shop() as shop:
+        command = [sys.executable, str(ROOT / "tests" / "record" / "drive_forever.py"), str(tmp_path / "b"), shop.url]
+        environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
+            assert process.stdout is not None
+            for _ in range(3):
+                assert process.stdout.readline() == "walked\n"
+            process.send_signal(signal.SIGKILL)
+
+    trace = open_bundle(tmp_path / "b").trace
+    outcome = replay(tmp_path / "b", tmp_path / "run")
+
+    assert trace.status == "aborted"
+    assert len(trace.subgoal_traces[0].actions_taken) >= 4
+    assert "ended early" in " ".join(trace.warnings)
+    assert outcome.divergences == ()
+    assert outcome.verdict == "faithful"
+
+
+def test_a_password_is_in_no_file_and_the_replay_is_faithful(tmp_path: Path) -> None:
+    """Sign in and order: the password is a reference in the trace, and in no file of bundle or artifacts."""
+    with serve_shop() as shop:
+
+        async def record() -> None:
+            async with open_recorder(tmp_path / "b", mission_text="Order") as mission:
+                await order(mission, shop.url)
+
+        asyncio.run(record())
+
+    outcome = replay(tmp_path / "b", tmp_path / "run")
+
+    fills = [
+        action.action
+        for subgoal in open_bundle(tmp_path / "b").trace.subgoal_traces
+        for action in subgoal.actions_taken
+        if isinstance(action.action, Fill)
+    ]
+    assert SecretRef(secret="PASSWORD") in [fill.text for fill in fills]
+    assert SHOP_PASSWORD.encode() not in everything_in(tmp_path)
+    assert outcome.verdict == "faithful"
+
+
+def test_another_value_of_a_secret_is_the_same_mission(tmp_path: Path) -> None:
+    """Replay sealed with another password: the recorded sign-in is met by its reference, not by its value."""
+    with serve_shop() as shop:
+
+        async def record() -> None:
+            async with open_recorder(tmp_path / "b", mission_text="Order") as mission:
+                await order(mission, shop.url)
+
+        asyncio.run(record())
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", secrets={"PASSWORD": "p@ss & w'örd"})
+
+    assert outcome.divergences == ()
+    assert outcome.verdict == "faithful"
+
+
+def test_an_upload_lies_in_the_bundle(tmp_path: Path) -> None:
+    """Upload a file when recording, delete it, and replay with its content from the bundle."""
+    file = tmp_path / "list.csv"
+    file.write_bytes(b"name,amount\nbanana,3\n")
+    with serve_shop() as shop:
+
+        async def record() -> None:
+            async with open_recorder(tmp_path / "b", mission_text="Import") as mission:
+                await import_a_file(mission, shop.url, file)
+
+        asyncio.run(record())
+    file.unlink()
+
+    assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
+
+
+def test_a_failed_action_is_recorded_and_goes_on_to_the_caller(tmp_path: Path) -> None:
+    """Miss a target: the caller gets the error, the trace the failure with its code."""
+    with serve_shop() as shop:
+
+        async def record() -> None:
+            async with open_recorder(tmp_path / "b", mission_text="Fail") as mission, mission.subgoal("Look"):
+                await mission.perform(Navigate(url=f"{shop.url}/"))
+                await mission.perform(Click(target=css("#nothing"), timeout_ms=200))
+
+        with pytest.raises(TargetMissingError):
+            asyncio.run(record())
+
+    trace = open_bundle(tmp_path / "b").trace
+    last = trace.subgoal_traces[0].actions_taken[-1]
+    assert trace.status == trace.subgoal_traces[0].status == "failed"
+    assert isinstance(last.result, Failed)
+    assert last.result.code == "target-missing"
+
+
+def test_a_second_recording_never_overwrites_the_first(tmp_path: Path) -> None:
+    """Record twice into one folder: refused, and the first one stays."""
+
+    async def record() -> None:
+        async with open_recorder(tmp_path / "b", mission_text="Nothing"):
+            pass
+
+    asyncio.run(record())
+    before = everything_in(tmp_path)
+
+    with pytest.raises(OutputError, match="already"):
+        asyncio.run(record())
+
+    assert everything_in(tmp_path) == before
+
+
+def test_actions_belong_to_a_subgoal(tmp_path: Path) -> None:
+    """Refuse an action outside of a subgoal, and a subgoal inside of another."""
+
+    async def stray(mission: MissionRecorder) -> None:
+        await mission.perform(Navigate(url="about:blank"))
+
+    async def nested(mission: MissionRecorder) -> None:
+        async with mission.subgoal("outer"), mission.subgoal("inner"):
+            pass
+
+    async def record(name: str) -> None:
+        async with open_recorder(tmp_path / name, mission_text="Wrong", options=RecordOptions()) as mission:
+            await (stray if name == "stray" else nested)(mission)
+
+    for name in ("stray", "nested"):
+        with pytest.raises(UsageError, match="subgoal"):
+            asyncio.run(record(name))
+
+
+def test_a_secret_inside_a_longer_text_is_put_back(tmp_path: Path) -> None:
+    """Search for a text that holds a secret: the bundle has its name only, and the site gets its value again."""
+
+    async def search(mission: MissionRecorder, url: str) -> None:
+        async with mission.subgoal("Search"):
+            await mission.perform(Navigate(url=f"{url}/?q=swordfish-7"))
+            await mission.perform(Fill(target=css("#search"), text="about swordfish-7 and bananas"))
+
+    with serve_shop() as shop:
+
+        async def record() -> None:
+            options = RecordOptions(secrets={"WORD": "swordfish-7"})
+            async with open_recorder(tmp_path / "b", mission_text="Search", options=options) as mission:
+                await search(mission, shop.url)
+
+        asyncio.run(record())
+        shop.restart()
+        outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={"WORD": "swordfish-7"})
+
+        assert "GET /?q=swordfish-7" in shop.requests
+    assert b"swordfish-7" not in everything_in(tmp_path)
+    assert outcome.verdict == "faithful"

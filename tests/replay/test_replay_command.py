@@ -1,0 +1,295 @@
+"""`python -m eikon_engine.replay`, as a user runs it: a process of its own, judged by status, streams and files."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.outcome.events import JournalLine
+from eikon_engine.outcome.outcomes import ReplayOutcome
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACES = ROOT / "tests" / "data" / "traces"
+COMMAND = (sys.executable, "-m", "eikon_engine.replay")
+
+
+def run_replay(trace: Path, artifacts: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the command on a bundle."""
+    return subprocess.run(
+        [*COMMAND, "--trace", str(trace), "--artifacts-dir", str(artifacts), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        timeout=120,
+        env={**os.environ, **environ},
+    )
+
+
+def copy_bundle(name: str, folder: Path) -> Path:
+    """Copy a bundle of the repository, to change it."""
+    return Path(shutil.copytree(TRACES / name, folder / name))
+
+
+def change_trace(bundle: Path, old: str, new: str) -> None:
+    """Replace a text in a trace; it must be there."""
+    path = bundle / "trace.json"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words: str) -> None:
+    """Demand the exit status and one clear line with these words, and no traceback."""
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("[REPLAY]")]
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(lines) == 1, done.stderr
+    for word in words:
+        assert word in lines[0]
+
+
+def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
+    """Replay the bundled mission offline: exit 0, and everything lies in the artifacts."""
+    done = run_replay(TRACES / "shop_passing", tmp_path / "run")
+
+    outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
+    summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
+    events = (tmp_path / "run" / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    assert done.returncode == 0, done.stderr
+    assert "verdict: faithful" in done.stderr
+    assert done.stdout == ""
+    assert outcome.verdict == "faithful"
+    assert outcome.counts.subgoals == outcome.counts.subgoals_recorded == 4
+    assert outcome.counts.actions == outcome.counts.actions_recorded >= 15
+    assert outcome.counts.skills == outcome.counts.skills_recorded == 2
+    assert (outcome.network.misses, outcome.network.unused) == ((), ())
+    assert "REPLAY_DIVERGENCE" not in summary
+    assert [JournalLine.model_validate_json(line).sequence for line in events] == list(range(1, len(events) + 1))
+    assert all(
+        (tmp_path / "run" / artifact.path).stat().st_size > 0
+        for subgoal in outcome.subgoals
+        for step in subgoal.steps
+        for artifact in step.artifacts
+    )
+
+
+def test_a_diverging_mission_says_where_and_why(tmp_path: Path) -> None:
+    """Replay the failure demo: exit 1, the flag in both places, the exact action, a diff of exactly what changed."""
+    done = run_replay(TRACES / "shop_diverging", tmp_path / "run")
+
+    outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
+    summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
+    first = outcome.divergences[0]
+    assert done.returncode == 1
+    assert "REPLAY_DIVERGENCE" in done.stderr
+    assert "Replay divergence detected" in summary
+    assert "REPLAY_DIVERGENCE" in summary
+    assert (first.subgoal_id, first.sequence, first.layer, first.code) == ("find_banana", 6, "dom", "dom-changed")
+    assert "#add-to-cart" in first.detail
+    assert "buy-now" in first.detail
+    assert outcome.ended_early == "stopped at the first divergence"
+
+
+def test_a_mission_that_failed_fails_again_in_the_same_way(tmp_path: Path) -> None:
+    """Replay a mission that failed when it was recorded: the same failure is faithful."""
+    done = run_replay(TRACES / "shop_failing", tmp_path / "run")
+
+    assert done.returncode == 0, done.stderr
+    assert "(target-missing)" in done.stderr
+
+
+def test_all_divergences_are_collected_on_request(tmp_path: Path) -> None:
+    """Go on after a divergence with --on-divergence continue, to the end of the mission."""
+    run_replay(TRACES / "shop_diverging", tmp_path / "run", "--on-divergence", "continue")
+
+    outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
+    assert outcome.ended_early is None
+    assert outcome.counts.actions == outcome.counts.actions_recorded
+    assert "target-missing" in {divergence.code for divergence in outcome.divergences}
+
+
+def test_an_old_trace_on_a_site_that_is_gone_diverges(tmp_path: Path) -> None:
+    """Replay an old-format trace with no server: what succeeded cannot be reached, and that is said."""
+    done = run_replay(TRACES / "old_format", tmp_path / "run", "--secret", "PASSWORD=x")
+
+    assert done.returncode == 1
+    assert "navigation-failed" in done.stderr
+
+
+def test_snapshots_alone_are_never_a_pass(tmp_path: Path) -> None:
+    """Play the mission on its stored snapshots: every target is found, and the verdict is unverifiable, exit 3."""
+    done = run_replay(TRACES / "shop_passing", tmp_path / "run", "--network", "snapshot")
+
+    outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
+    assert done.returncode == 3, done.stderr
+    assert outcome.divergences == ()
+    assert outcome.counts.actions == outcome.counts.actions_recorded
+
+
+def test_a_lost_target_is_found_on_snapshots(tmp_path: Path) -> None:
+    """Try a selector on stored snapshots, and hear that it matches nothing."""
+    bundle = copy_bundle("shop_passing", tmp_path)
+    change_trace(bundle, '"selector": "#quantity"', '"selector": "#amount"')
+
+    done = run_replay(bundle, tmp_path / "run", "--network", "snapshot")
+
+    assert done.returncode == 1
+    assert "target-missing in subgoal add_to_cart, sequence 1" in done.stderr
+
+
+def test_the_outcome_is_printed_on_request(tmp_path: Path) -> None:
+    """Print the outcome on standard output with --json, and nothing else there."""
+    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--json")
+
+    assert json.loads(done.stdout)["verdict"] == "faithful"
+
+
+def test_a_second_run_keeps_the_first_one_aside(tmp_path: Path) -> None:
+    """Run twice into one folder: the first run moves to `<folder>.1`, whole."""
+    run_replay(TRACES / "shop_failing", tmp_path / "run")
+    first = sorted(path.name for path in (tmp_path / "run").rglob("*"))
+
+    run_replay(TRACES / "shop_failing", tmp_path / "run")
+
+    assert sorted(path.name for path in (tmp_path / "run.1").rglob("*")) == first
+    assert sorted(path.name for path in (tmp_path / "run").rglob("*")) == first
+
+
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    """Refuse to write artifacts among files that are no artifacts."""
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+
+    done = run_replay(TRACES / "shop_failing", tmp_path)
+
+    assert_one_line(done, 2, "mine.txt", "--artifacts-dir")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "status", "words"),
+    [
+        (shutil.rmtree, 65, ("trace-missing",)),
+        (lambda bundle: (bundle / "trace.json").unlink(), 65, ("trace.json", "trace-missing")),
+        (lambda bundle: (bundle / "trace.json").write_bytes(b"\x89PNG"), 65, ("trace-syntax",)),
+        (lambda bundle: _cut(bundle / "trace.json"), 65, ("trace-syntax",)),
+        (lambda bundle: change_trace(bundle, '"page": 0', '"page": "0"'), 65, ("action.page", "trace-field")),
+        (lambda bundle: change_trace(bundle, '"trace_version": 4', '"trace_version": 9'), 65, ("9", "trace-version")),
+        (lambda bundle: change_trace(bundle, '"type": "click"', '"type": "tap"'), 65, ("tap", "trace-field")),
+        (lambda bundle: change_trace(bundle, '"storage_state.json"', '"../x"'), 65, ("../x", "bundle-path")),
+        (lambda bundle: (bundle / "storage_state.json").unlink(), 65, ("storage_state", "attachment-missing")),
+        (lambda bundle: _spoil_blobs(bundle / "network" / "blobs"), 65, ("attachment-corrupt",)),
+        (lambda bundle: change_trace(bundle, '"folder": "network"', '"folder": "net"'), 65, ("attachment-missing",)),
+    ],
+    ids=[
+        "no bundle",
+        "no trace",
+        "no JSON",
+        "cut off",
+        "wrong type",
+        "newer version",
+        "unknown action",
+        "path outside",
+        "no attachment",
+        "other content",
+        "no network",
+    ],
+)
+def test_a_bundle_that_cannot_be_read_is_one_clear_line(
+    tmp_path: Path, spoil: object, status: int, words: tuple[str, ...]
+) -> None:
+    """Spoil a bundle in one way, and get one line and the right exit status."""
+    bundle = copy_bundle("shop_failing", tmp_path)
+    assert callable(spoil)
+    spoil(bundle)
+
+    done = run_replay(bundle, tmp_path / "run")
+
+    assert_one_line(done, status, *words)
+
+
+def test_an_unknown_skill_names_the_known_ones(tmp_path: Path) -> None:
+    """Ask for a skill that no registry has: exit 78, and nothing is written."""
+    bundle = copy_bundle("shop_passing", tmp_path)
+    change_trace(bundle, '"skill": "extract_table"', '"skill": "extract_tables"')
+
+    done = run_replay(bundle, tmp_path / "run")
+
+    assert_one_line(done, 78, "extract_tables", "detect_login_form, extract_listing, extract_table")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_secret_says_how_to_give_it(tmp_path: Path) -> None:
+    """Leave a secret out: exit 78, and the three ways to give it."""
+    done = run_replay(TRACES / "old_format", tmp_path / "run")
+
+    assert_one_line(done, 78, "--secret PASSWORD=", "EIKON_SECRET_PASSWORD", "--secret-file")
+
+
+def test_a_browser_that_is_not_there_is_exit_69(tmp_path: Path) -> None:
+    """Name a browser that does not exist."""
+    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--browser-path", str(tmp_path / "none"))
+
+    assert_one_line(done, 69, str(tmp_path / "none"))
+
+
+def test_an_unknown_option_is_exit_2(tmp_path: Path) -> None:
+    """Use an option that does not exist."""
+    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--retry")
+
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_exit_2(tmp_path: Path) -> None:
+    """Put the artifacts below a file."""
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    done = run_replay(TRACES / "shop_failing", tmp_path / "file" / "run")
+
+    assert_one_line(done, 2, "file")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Signals) -> None:
+    """Stop a replay in the middle, kindly or not: its events read back, and Ctrl-C leaves a whole outcome, exit 130."""
+    command = [*COMMAND, "--trace", str(TRACES / "shop_passing"), "--artifacts-dir", str(tmp_path / "run")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "subgoal 2" in line:
+                process.send_signal(how)
+                break
+        rest = process.stderr.read()
+        status = process.wait(timeout=60)
+
+    *whole, last = (tmp_path / "run" / "events.jsonl").read_bytes().split(b"\n")
+    assert len([JournalLine.model_validate_json(line) for line in whole]) >= 4
+    assert "Traceback" not in rest
+    if how is signal.SIGINT:
+        outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
+        assert status == 130
+        assert last == b""
+        assert outcome.verdict == "unverifiable"
+        assert outcome.ended_early == "interrupted"
+    else:
+        assert status == -signal.SIGKILL
+
+
+def _cut(path: Path) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def _spoil_blobs(folder: Path) -> None:
+    first, second, *_ = sorted(folder.iterdir())
+    content = first.read_bytes()
+    for path in folder.iterdir():
+        path.write_bytes(content if path != first else second.read_bytes())

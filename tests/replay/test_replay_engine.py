@@ -1,0 +1,75 @@
+"""The Python door: what a program gets from a replay."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.errors import NetworkPartMissingError, ReplayDivergenceError
+from eikon_engine.outcome.events import JournalLine, RunEnd, RunStart
+from eikon_engine.replay import ReplayEngine, ReplayOptions
+from eikon_engine.replay.control import Decision, Halt, Proceed
+from eikon_engine.replay.plan import PlannedStep
+
+TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
+
+
+def test_a_divergence_is_raised_after_everything_is_written(tmp_path: Path) -> None:
+    """Catch the error, and find its subgoal, its action and its summary."""
+    engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run"))
+
+    with pytest.raises(ReplayDivergenceError) as caught:
+        engine.replay(TRACES / "shop_diverging")
+
+    error = caught.value
+    assert (error.subgoal_id, error.action_sequence, error.layer) == ("find_banana", 6, "dom")
+    assert (error.expected, error.observed) == ("add-to-cart", "buy-now")
+    assert error.summary_path is not None
+    assert "REPLAY_DIVERGENCE" in error.summary_path.read_text(encoding="utf-8")
+
+
+def test_the_synchronous_door_works_inside_a_running_loop(tmp_path: Path) -> None:
+    """Replay from within a coroutine, as a notebook does."""
+
+    async def notebook() -> str:
+        return ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(TRACES / "shop_failing").verdict
+
+    assert asyncio.run(notebook()) == "faithful"
+
+
+def test_a_controller_can_halt_before_any_step(tmp_path: Path) -> None:
+    """Halt before the second step: the first is replayed, and the run is no pass."""
+
+    class HaltAtSecond:
+        async def decide(self, step: PlannedStep) -> Decision:
+            return Halt("looked at enough") if step.position == 2 else Proceed()
+
+    options = ReplayOptions(artifacts_dir=tmp_path / "run", controller=HaltAtSecond())
+
+    outcome = ReplayEngine(options).replay(TRACES / "shop_failing")
+
+    assert outcome.counts.actions == 1
+    assert outcome.ended_early == "looked at enough"
+    assert outcome.verdict == "unverifiable"
+
+
+def test_readers_see_the_stream_that_the_journal_keeps(tmp_path: Path) -> None:
+    """Read events while the run goes on, from its start to its end."""
+    seen: list[JournalLine] = []
+
+    ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", readers=(seen.append,))).replay(TRACES / "shop_failing")
+
+    kept = (tmp_path / "run" / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    assert isinstance(seen[0].event, RunStart)
+    assert isinstance(seen[-1].event, RunEnd)
+    assert [line.model_dump_json() for line in seen] == kept
+
+
+def test_sealed_wants_a_recorded_network(tmp_path: Path) -> None:
+    """Ask for a sealed replay of a trace that kept no network, and hear what to do."""
+    engine = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run", network="sealed", secrets={"PASSWORD": "x"}))
+
+    with pytest.raises(NetworkPartMissingError, match="--network live"):
+        engine.replay(TRACES / "old_format")
