@@ -13,7 +13,7 @@ from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
-from eikon_engine.trace.actions import AnswerDialog, Drag
+from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
 from eikon_engine.trace.dom import PageSnapshot, masked_text
 from eikon_engine.trace.execution import Failed, Result, Succeeded
 
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity
+
+
+LOOKING = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
+"""Actions that do nothing to a page: no page time passes after them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +84,7 @@ class BrowserWorker:
         """
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
-        await self.session.rest.settle(self._settle_ms(recorded))
+        await self.session.rest.settle(self._settle_ms(action, recorded))
         error = error or self._unasked_answers(action, armed)
         sight = await observe(self.session, deed.bound)
         return Performed(
@@ -136,10 +140,10 @@ class BrowserWorker:
         restored = self.session.restorer.restore_texts(data)
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
-    def _settle_ms(self, recorded: Observation | None) -> float:
+    def _settle_ms(self, action: Action, recorded: Observation | None) -> float:
         """Let as much page time pass as in the recording, minus what the action has used already."""
         if recorded is None:
-            return self.session.environment.settle_ms
+            return 0.0 if isinstance(action, LOOKING) else self.session.environment.settle_ms
         return max(0.0, recorded.virtual_ms - self.session.rest.virtual_ms)
 
     def _unasked_answers(self, action: Action, armed: int) -> ActionError | None:

@@ -20,6 +20,7 @@ from eikon_engine.trace.execution import Failed
 from tests.missions.shop import SHOP_PASSWORD, css, import_a_file, order
 from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
+from tests.sites.static import serve_folder
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -186,4 +187,30 @@ def test_a_secret_inside_a_longer_text_is_put_back(tmp_path: Path) -> None:
 
         assert "GET /?q=swordfish-7" in shop.requests
     assert b"swordfish-7" not in everything_in(tmp_path)
+    assert outcome.verdict == "faithful"
+
+
+def test_a_password_that_the_page_shows_is_warned_of(tmp_path: Path) -> None:
+    """Type a password that the page gave: what was recorded before holds it, the trace says so, and replays."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "index.html").write_text(
+        "<!doctype html><title>Welcome</title><p>Your password is plum-4711</p>"
+        "<label>Password <input id=p type=password></label><button onclick='p.hidden = true'>Hide</button>",
+        encoding="utf-8",
+    )
+    with serve_folder(site) as url:
+
+        async def record() -> None:
+            async with open_recorder(tmp_path / "b", mission_text="Sign up") as mission, mission.subgoal("Sign up"):
+                await mission.perform(Navigate(url=f"{url}/index.html"))
+                await mission.perform(Fill(target=css("#p"), text="plum-4711"))
+                await mission.perform(Click(target=css("button")))
+
+        asyncio.run(record())
+
+    outcome = replay(tmp_path / "b", tmp_path / "run", secrets={"PASSWORD": "plum-4711"})
+
+    assert "secret PASSWORD stands in clear" in " ".join(open_bundle(tmp_path / "b").trace.warnings)
+    assert outcome.divergences == ()
     assert outcome.verdict == "faithful"
