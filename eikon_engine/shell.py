@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
+import threading
 import traceback
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,8 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     A command ends by returning its exit status (or None for 0), or by raising. `EIKON_TRACEBACK=1` in the
     environment shows the traceback of a fault of ours on the terminal instead of keeping it in a file.
     """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with everything written
     try:
         status = _invoke(command, argv, prog_name)
         sys.stdout.flush()

@@ -105,7 +105,7 @@ async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int,
         }
         return snapshots, {ordinal: clean(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)}
     message = f"a page went on navigating by itself; no snapshot could be taken in {CAPTURE_TRIES} tries"
-    raise BrowserDiedError(message)
+    raise BrowserError(message)
 
 
 async def _title(page: Page) -> str:

@@ -8,7 +8,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from eikon_engine.browser.ledger import PageLedger
+from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
+from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
 
@@ -84,14 +86,10 @@ class Session:
 @asynccontextmanager
 async def open_session(browser: Browser, options: SessionOptions, traffic: Traffic) -> AsyncIterator[Session]:
     """Open a context with one page in it, its routes set before the page opens."""
-    context = await browser.new_context(**context_arguments(options))
+    context = await _open_context(browser, options)
     try:
         ledger = PageLedger(context)
         browser.on("disconnected", lambda _browser: ledger.mark_dead())
-        if options.scripts:
-            await context.clock.pause_at(options.environment.clock_start_ms / 1000)
-            for script in init_scripts(options.environment.random_seed):
-                await context.add_init_script(script)
         session = Session(
             context=context,
             ledger=ledger,
@@ -104,13 +102,41 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
             traffic=traffic,
         )
         await traffic.start(session)
-        await context.new_page()
+        async with _accepted():
+            await context.new_page()
         ledger.take()
         yield session
     finally:
         await traffic.stop()
         if browser.is_connected():
             await context.close()
+
+
+async def _open_context(browser: Browser, options: SessionOptions) -> BrowserContext:
+    """Open a context as the environment says.
+
+    Raises:
+        TraceFieldError: the browser refuses a part of the environment, or the storage state.
+    """
+    async with _accepted():
+        context = await browser.new_context(**context_arguments(options))
+        if options.scripts:
+            await context.clock.pause_at(options.environment.clock_start_ms / 1000)
+            for script in init_scripts(options.environment.random_seed):
+                await context.add_init_script(script)
+    return context
+
+
+@asynccontextmanager
+async def _accepted() -> AsyncIterator[None]:
+    """Report what the browser refuses to be set up with; some of it, only when the first page opens."""
+    from playwright.async_api import Error
+
+    try:
+        yield
+    except Error as error:
+        message = f"environment or storage state: the browser refuses it: {first_line(error.message)}"
+        raise TraceFieldError(message) from error
 
 
 def context_arguments(options: SessionOptions) -> dict[str, Any]:

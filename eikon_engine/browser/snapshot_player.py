@@ -19,7 +19,7 @@ from eikon_engine.errors import ActionError, NetworkPartMissingError
 from eikon_engine.outcome.outcomes import NetworkOutcome
 from eikon_engine.trace import actions
 from eikon_engine.trace.dom import render_html
-from eikon_engine.trace.dom.stored import load_snapshot
+from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import Failed, Succeeded
 
 if TYPE_CHECKING:
@@ -155,10 +155,10 @@ class SnapshotPlayer:
     async def _show(self, ordinal: int) -> None:
         """Load the snapshot of a page into the one real page."""
         shown = self._shown.get(ordinal)
-        if shown is None or shown.snapshot is None:
+        snapshot = load_page(self._bundle.dom, shown) if shown is not None else None
+        if shown is None or snapshot is None:
             message = f"no DOM snapshot of page {ordinal} was recorded before this action; replay it sealed or live"
             raise NetworkPartMissingError(message)
-        snapshot = load_snapshot(self._bundle.dom, shown.snapshot)
         html = render_html(snapshot.main, frames=snapshot.frames)
         page = self._page()
         self._traffic.documents = {shown.url.split("#")[0]: html}

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.trace.observation import DialogSeen, DocumentLoad, DownloadSeen, Observation
+    from eikon_engine.trace.observation import DialogSeen, DocumentLoad, DownloadSeen, Observation, PageObservation
 
 
 def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
@@ -27,7 +27,7 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
 
 
 def _documents(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
-    for before, after in zip_longest(recorded.documents, observed.documents):
+    for before, after in zip_longest(_by_page(recorded.documents), _by_page(observed.documents)):
         if before is None or after is None:
             yield comparison.diverged(
                 "lifecycle",
@@ -47,13 +47,16 @@ def _documents(comparison: Comparison, recorded: Observation, observed: Observat
                 observed=_document(after),
                 message=f"The document came with HTTP status {after.status} instead of {before.status}.",
             )
-        if before.hops != after.hops or (before.url != after.url and before.hops):
+        if (before.page, before.url, before.hops) != (after.page, after.url, after.hops):
+            redirected = bool(before.hops or after.hops)
             yield comparison.diverged(
                 "lifecycle",
-                "redirects-changed",
+                "redirects-changed" if redirected else "document-changed",
                 expected=_document(before),
                 observed=_document(after),
-                message="The redirects on the way to the document are other ones.",
+                message="The redirects on the way to the document are other ones."
+                if redirected
+                else "Another document was loaded.",
             )
 
 
@@ -71,10 +74,19 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
                 message=f"The action {kind} {len(after)} page(s) instead of {len(before)}.",
             )
     seen = {page.page: page for page in observed.pages}
+    if {page.page for page in recorded.pages} != seen.keys():
+        yield comparison.diverged(
+            "lifecycle",
+            "pages-changed",
+            expected=_numbers(tuple(page.page for page in recorded.pages)),
+            observed=_numbers(tuple(seen)),
+            message="Other pages are open after the action.",
+        )
     for page in recorded.pages:
         now = seen.get(page.page)
         if now is None:
-            continue  # the lists of opened and closed pages tell
+            continue
+        yield from _frames(comparison, page, now)
         for code, name, before_text, after_text in (
             ("url-changed", "URL", page.url, now.url),
             ("title-changed", "title", page.title, now.title),
@@ -87,6 +99,26 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
                     observed=after_text or "(empty)",
                     message=f"The {name} of page {page.page} is another one.",
                 )
+
+
+def _frames(comparison: Comparison, page: PageObservation, now: PageObservation) -> Iterator[Divergence]:
+    """Compare the URLs of inner frames that both have; which frames there are is told by the DOM."""
+    urls = {frame.path: frame.url for frame in now.frames}
+    for frame in page.frames:
+        url = urls.get(frame.path, frame.url)
+        if frame.url != url:
+            yield comparison.diverged(
+                "lifecycle",
+                "frame-url-changed",
+                expected=frame.url,
+                observed=url,
+                message=f"Frame {frame.path or 'main'} of page {page.page} shows another URL.",
+            )
+
+
+def _by_page(loads: tuple[DocumentLoad, ...]) -> list[DocumentLoad]:
+    """Order documents by page: which of two pages is the first to load varies between equal runs."""
+    return sorted(loads, key=lambda load: load.page)
 
 
 def _dialogs(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:

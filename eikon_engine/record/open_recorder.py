@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eikon_engine.skills.registry import SkillRegistry
 
 STORAGE_STATE_FILE = "storage_state.json"
-GIVE_IT = "give it in RecordOptions.secrets and record again"
+GIVE_IT = "name it in RecordOptions.secrets, keep it out of ids, and record again"
 
 
 @asynccontextmanager
@@ -66,7 +66,7 @@ async def open_recorder(
             capture = NetworkCapture(worker.session, writer.network)
             recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
             start = StartState(storage_state=await _keep_start(worker, writer), secrets=tuple(sorted(chosen.secrets)))
-            writer.begin(_header(mission_text, mission_id, environment, start, chosen))
+            writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
             async with _ended(recorder, writer, capture, worker, chosen):
                 yield recorder
 
@@ -105,9 +105,10 @@ async def _ended(
         raise
     finally:
         await capture.close()
-        late = worker.session.kept - options.secrets.keys()
-        left = (name for name in sorted(late) if writer.holds(worker.session.secrets.values[name].encode()))
-        clear = (f"secret {name} stands in clear in what was recorded before it was typed; {GIVE_IT}" for name in left)
+        left = (
+            name for name in sorted(worker.session.kept) if writer.holds(worker.session.secrets.values[name].encode())
+        )
+        clear = (f"secret {name} stands in clear in what was recorded; {GIVE_IT}" for name in left)
         for warning in (*capture.warnings, *worker.network().notes, *clear):
             writer.warn(warning)
         writer.end(options.now(), recorder.status)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import mimetypes
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
-from eikon_engine.errors import EikonError, SkillError, UsageError
+from eikon_engine.errors import EikonError, InternalError, SkillError, UsageError
 from eikon_engine.record.attempt import Attempt
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.actions import FileInput, Fill, SecretRef, TypeText
@@ -20,6 +20,7 @@ from eikon_engine.trace.execution import (
     SkillUsage,
     Succeeded,
 )
+from eikon_engine.trace.file_name import file_name_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -57,7 +58,8 @@ class MissionRecorder:
         self._now = now
         self._attempt: Attempt | None = None
         self._attempts: dict[str, int] = {}
-        self._status: MissionStatus = "complete"
+        self._ended: dict[str, MissionStatus] = {}
+        self._said: MissionStatus | None = None
 
     @asynccontextmanager
     async def subgoal(self, description: str, *, subgoal_id: str | None = None) -> AsyncIterator[None]:
@@ -68,10 +70,10 @@ class MissionRecorder:
         if self._attempt is not None:
             message = f"subgoal {description!r} begins inside subgoal {self._attempt.subgoal_id}; end that one first"
             raise UsageError(message)
-        name = subgoal_id or f"subgoal_{len(self._attempts) + 1}"
+        name = self._clean(subgoal_id or f"subgoal_{len(self._attempts) + 1}")
         self._attempts[name] = self._attempts.get(name, 0) + 1
         self._attempt = Attempt(subgoal_id=name, number=self._attempts[name])
-        self._writer.begin_subgoal(self._attempt, description, self._now())
+        self._writer.begin_subgoal(self._attempt, self._clean(description), self._now())
         try:
             yield
         except BaseException as error:
@@ -106,7 +108,7 @@ class MissionRecorder:
             raise performed.error
         if trace.observation is None:
             message = f"action {trace.id} was performed and not observed"
-            raise UsageError(message)
+            raise InternalError(message)
         return trace.observation
 
     async def skill(
@@ -130,17 +132,19 @@ class MissionRecorder:
             sequence=sequence,
             skill=name,
             version=skill.version,
-            parameters=arguments,
+            parameters=cast("dict[str, JsonValue]", self._worker.session.redactor.redact_texts(arguments)),
             source=source,
             result=Succeeded(),
         )
         try:
             output = skill.run(SkillInput(html=render_plain_html(document), url=document.url, parameters=arguments))
         except SkillError as error:
-            failed = {"result": Failed(code=error.code, message=error.message), "output_recorded": False}
+            failed = {"result": Failed(code=error.code, message=self._clean(error.message)), "output_recorded": False}
             self._writer.add_skill(attempt, usage.model_copy(update=failed))
             raise
-        self._writer.add_skill(attempt, usage.model_copy(update={"output": output}))
+        self._writer.add_skill(
+            attempt, usage.model_copy(update={"output": self._worker.session.redactor.redact_texts(output)})
+        )
         return output
 
     async def html(self, *, page: int = 0, frame: str = "") -> str:
@@ -164,21 +168,25 @@ class MissionRecorder:
 
     def extraction(self, name: str, value: JsonValue) -> None:
         """Note data that the mission brought home."""
-        self._writer.add_extraction(name, value)
+        self._writer.add_extraction(self._clean(name), self._worker.session.redactor.redact_texts(value))
 
     def warn(self, text: str) -> None:
         """Note something that the recording could not keep."""
-        self._writer.warn(text)
+        self._writer.warn(self._clean(text))
 
-    def finish(self, status: MissionStatus | None = None) -> None:
-        """Say how the mission ended, if it is not to be told from its subgoals."""
-        if status is not None:
-            self._status = status
+    def finish(self, status: MissionStatus) -> None:
+        """Say how the mission ended, where its subgoals do not tell."""
+        self._said = status
 
     @property
     def status(self) -> MissionStatus:
-        """How the mission ended, as far as is known."""
-        return self._status
+        """How the mission ended, as far as is known: complete unless the last attempt at some subgoal is not."""
+        if self._said is not None:
+            return self._said
+        for status in self._ended.values():
+            if status != "complete":
+                return status
+        return "complete"
 
     def _current(self) -> Attempt:
         if self._attempt is None:
@@ -188,11 +196,13 @@ class MissionRecorder:
 
     def _end_subgoal(self, status: MissionStatus, error: str | None) -> None:
         attempt = self._current()
-        redact = self._worker.session.redactor.text
-        self._writer.end_subgoal(attempt, self._now(), status, redact(error) if error else None)
-        if status != "complete":
-            self._status = status
+        self._writer.end_subgoal(attempt, self._now(), status, self._clean(error) if error else None)
+        self._ended[attempt.subgoal_id] = status
         self._attempt = None
+
+    def _clean(self, text: str) -> str:
+        """Put the names of secrets in the place of their values."""
+        return self._worker.session.redactor.text(text)
 
     def _store(self, performed: Performed) -> Observation | None:
         sight = performed.sight
@@ -210,7 +220,8 @@ class MissionRecorder:
     def _keep_picture(self, attempt: Attempt, sequence: int, performed: Performed) -> tuple[Artifact, ...]:
         if performed.picture is None:
             return ()
-        path = f"screenshots/{attempt.id}_{sequence:03d}.png"
+        name = file_name_for(attempt.id, "subgoal")
+        path = f"screenshots/{sum(self._attempts.values()):02d}_{name}_{sequence:03d}.png"
         self._writer.write_file(path, performed.picture)
         return (Artifact(name="screenshot", path=path),)
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from eikon_engine.outcome.events import ActionEnd, RunStart, SkillEnd, SubgoalStart
+from eikon_engine.outcome.printable import printable
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -51,7 +52,7 @@ class Display:
 
     def say(self, text: str) -> None:
         """Print one line."""
-        self._console.print(f"[REPLAY] {text}".replace("\n", " "))
+        self._console.print(printable(f"[REPLAY] {text}".replace("\n", " ")))
 
     def __enter__(self) -> Self:
         """Show the bar."""

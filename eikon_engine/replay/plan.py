@@ -64,6 +64,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         SecretMissingError: a secret of the trace was not given.
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
     """
+    network = choose_network(bundle, options.network)
     position = 0
     subgoals = []
     for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
@@ -73,7 +74,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
             _require(step, options)
             steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
         subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
-    return Plan(bundle=bundle, network=choose_network(bundle, options.network), subgoals=tuple(subgoals))
+    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals))
 
 
 def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -12,6 +13,13 @@ if TYPE_CHECKING:
     from eikon_engine.replay.display import Display
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.replay.replay_engine import ReplayEngine
+
+
+def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        message = "wanted a number of seconds, found nan"
+        raise click.BadParameter(message)
+    return value
 
 
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
@@ -35,7 +43,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Stop at the first divergence, or collect all.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Deadline of every action, in seconds.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    callback=_number,
+    help="Deadline of every action, in seconds.",
+)
 @click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
@@ -56,7 +69,7 @@ def replay_command(
     Exit status: 0 faithful, 1 diverged, 2 usage, 3 unverifiable, 65 unreadable trace, 69 no browser, 70 our own fault,
     78 something the trace asks for is not here, 130 interrupted.
     """
-    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.errors import InternalError, ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
     from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
@@ -77,7 +90,10 @@ def replay_command(
             display.say(divergence.message)
         finally:
             _conclude(engine, display, as_json=as_json)
-    return engine.last_run.outcome.exit_status if engine.last_run else 0
+    if engine.last_run is None:
+        message = "the replay ended without an outcome"
+        raise InternalError(message)
+    return engine.last_run.outcome.exit_status
 
 
 class _SameNamedOptions(TypedDict):

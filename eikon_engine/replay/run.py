@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.find import find_browser
-from eikon_engine.errors import EikonError
+from eikon_engine.errors import EikonError, TraceSyntaxError
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.events import ActionEnd, JournalLine, SkillEnd
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
 from eikon_engine.replay.options import DEFAULT_ARTIFACTS
 from eikon_engine.replay.plan import plan_replay
-from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder, folder_name
+from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder
 from eikon_engine.replay.step import StepRunner
 from eikon_engine.replay.steps import replay
 from eikon_engine.replay.worker_for import worker_for
 from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.serializer import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -103,17 +105,21 @@ def verify_bundle(bundle: Bundle) -> None:
     Raises:
         AttachmentMissingError: a file is not there.
         AttachmentCorruptError: a file has another content than its digest says.
+        TraceSyntaxError: the index of the network breaks off, though the recording was complete.
     """
     bundle.verify()
     if bundle.trace.network is None:
         return
     recording = read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+    if recording.torn is not None and (bundle.root / TRACE_FILE).exists():
+        message = f"{recording.torn}; the recording was complete once, so the bundle is damaged: restore it"
+        raise TraceSyntaxError(message)
     for ref in dict.fromkeys(ref for exchange in recording.exchanges for ref in exchange.blobs):
         recording.blobs.verify(ref)
 
 
 def _artifacts_dir(plan: Plan, options: ReplayOptions) -> Path:
-    return options.artifacts_dir or DEFAULT_ARTIFACTS / folder_name(plan.trace.mission_id)
+    return options.artifacts_dir or DEFAULT_ARTIFACTS / file_name_for(plan.trace.mission_id, "mission")
 
 
 def _write(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 EVENTS_FILE: Final = "events.jsonl"
 OUTCOME_FILE: Final = "outcome.json"
-_LONGEST: Final = 100
 
 
 class RunFolder:
@@ -69,9 +67,3 @@ def _make_room(root: Path) -> None:
     while (aside := root.with_name(f"{root.name}.{number}")).exists():
         number += 1
     root.rename(aside)
-
-
-def folder_name(mission_id: str) -> str:
-    """Make a name for a folder from a mission id, which may hold anything."""
-    name = re.sub(r"[^A-Za-z0-9._-]+", "_", mission_id).strip(".")[:_LONGEST]
-    return name or "mission"

@@ -14,7 +14,7 @@ from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.replay.label import label
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
-from eikon_engine.trace.dom.stored import load_snapshot
+from eikon_engine.trace.dom.stored import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class StepRunner:
             return None
         for each in recorded.observation.pages:
             if each.page == page and each.snapshot is not None:
-                return load_snapshot(self._plan.bundle.dom, each.snapshot)
+                return load_page(self._plan.bundle.dom, each)
         return None
 
     def observed_dom(self, page: int) -> PageSnapshot | None:
@@ -128,9 +128,10 @@ class StepRunner:
             sequence=recorded.sequence,
             type=recorded.action.type,
             label=label(recorded.action),
-            verdict="faithful",
+            verdict="unverifiable",
             expected_result=recorded.result,
             result=None,
+            unverifiable=("the action was not performed when it was recorded, nor is it now",),
         )
 
     def _unverifiable(self, recorded: ActionTrace, performed: Performed) -> tuple[str, ...]:
@@ -139,6 +140,9 @@ class StepRunner:
             notes.append("nothing was recorded to compare the pages with")
         elif performed.observation is None:
             notes.append("snapshot playback checks targets and skills; effects of actions are not run")
+        target = getattr(recorded.action, "target", None)
+        if target is not None and target.identity is None and isinstance(recorded.result, Succeeded):
+            notes.append("the recording does not know the element, so that nothing proves it is the same one")
         unknown = isinstance(recorded.result, Failed) and recorded.result.code == UNKNOWN_FAILURE
         if unknown and isinstance(performed.result, Failed):
             notes.append("the recording does not say how the action failed; any failure counts as the same")

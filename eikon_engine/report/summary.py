@@ -7,6 +7,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from eikon_engine.outcome.printable import printable
+
 if TYPE_CHECKING:
     from jinja2 import Template
 
@@ -38,7 +40,7 @@ def render_summary(outcome: ReplayOutcome) -> str:
     """Render the summary: head, verdict, divergence, subgoals, network, artifacts."""
     steps = [(subgoal, step) for subgoal in outcome.subgoals for step in subgoal.steps]
     artifacts = [artifact for _, step in steps for artifact in step.artifacts]
-    return _template().render(
+    text = _template().render(
         outcome=outcome,
         steps=steps,
         first=outcome.divergences[0] if outcome.divergences else None,
@@ -46,6 +48,7 @@ def render_summary(outcome: ReplayOutcome) -> str:
         artifacts=artifacts,
         first_artifacts=_of_first_divergence(outcome),
     )
+    return printable(text)
 
 
 def _of_first_divergence(outcome: ReplayOutcome) -> tuple[str, ...]:

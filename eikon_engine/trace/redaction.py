@@ -85,17 +85,13 @@ class Redactor:
         redacted = self.data(data)
         return _ENCODED_MARK.sub(rb"{{eikon-secret:\1}}", redacted) if self._marks else redacted
 
+    def redact_texts(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value without secret values in any of its texts."""
+        return _with_texts(value, self.text)
+
     def restore_texts(self, value: JsonValue) -> JsonValue:
         """Return a JSON value with today's values in all its texts."""
-        match value:
-            case str():
-                return self.restore(value.encode()).decode()
-            case list():
-                return [self.restore_texts(each) for each in value]
-            case dict():
-                return {key: self.restore_texts(each) for key, each in value.items()}
-            case _:
-                return value
+        return _with_texts(value, lambda text: self.restore(text.encode()).decode())
 
     def restore(self, data: bytes) -> bytes:
         """Return recorded bytes with today's values in place of the placeholders."""
@@ -109,6 +105,18 @@ def _escape(value: str, characters: str, escape: Callable[[str], str]) -> str:
     return "".join(
         escape(char) if char in characters or (escape is quote and not char.isascii()) else char for char in value
     )
+
+
+def _with_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    match value:
+        case str():
+            return change(value)
+        case list():
+            return [_with_texts(each, change) for each in value]
+        case dict():
+            return {change(key): _with_texts(each, change) for key, each in value.items()}
+        case _:
+            return value
 
 
 def secrets_named_in(text: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import zstandard
 
 from eikon_engine.errors import OutputError, TargetMissingError, UsageError
 from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
-from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
+from eikon_engine.trace.actions import Click, Fill, Navigate, Screenshot, SecretRef
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed
 from tests.missions.shop import SHOP_PASSWORD, css, import_a_file, order
@@ -214,3 +214,49 @@ def test_a_password_that_the_page_shows_is_warned_of(tmp_path: Path) -> None:
     assert "secret PASSWORD stands in clear" in " ".join(open_bundle(tmp_path / "b").trace.warnings)
     assert outcome.divergences == ()
     assert outcome.verdict == "faithful"
+
+
+def test_a_declared_secret_is_in_no_text_of_the_trace(tmp_path: Path) -> None:
+    """Mention a secret everywhere a mission can: its name stands in every file, its value in none."""
+    value = "lime-grove-88"
+
+    async def mention(mission: MissionRecorder, url: str) -> None:
+        async with mission.subgoal(f"Look for {value}", subgoal_id=f"find {value}"):
+            await mission.perform(Navigate(url=f"{url}/"))
+            await mission.perform(Screenshot())
+            await mission.skill("extract_listing", parameters={"selector": "article.card", "fields": {value: "h2"}})
+            mission.extraction("found", {"word": [value]})
+            mission.warn(f"nothing about {value}")
+
+    with serve_shop() as shop:
+
+        async def record() -> None:
+            options = RecordOptions(secrets={"WORD": value})
+            async with open_recorder(tmp_path / "b", mission_text=f"Find {value}", options=options) as mission:
+                await mention(mission, shop.url)
+
+        asyncio.run(record())
+
+    names = [path.name for path in tmp_path.rglob("*")]
+    assert value.encode() not in everything_in(tmp_path)
+    assert [name for name in names if value in name] == []
+    assert "{{eikon-secret:WORD}}" in open_bundle(tmp_path / "b").trace.mission_text
+
+
+def test_an_id_that_looks_like_a_path_stays_in_the_bundle(tmp_path: Path) -> None:
+    """Name a subgoal like a way out of the bundle: its screenshot stays inside, and the bundle reads back."""
+    with serve_shop() as shop:
+
+        async def record() -> None:
+            async with (
+                open_recorder(tmp_path / "in" / "b", mission_text="Escape") as mission,
+                mission.subgoal("Escape", subgoal_id="../../escaped/z"),
+            ):
+                await mission.perform(Navigate(url=f"{shop.url}/"))
+                await mission.perform(Screenshot())
+
+        asyncio.run(record())
+
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["b"]
+    assert open_bundle(tmp_path / "in" / "b").trace.status == "complete"

@@ -187,6 +187,9 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
         (lambda bundle: (bundle / "storage_state.json").unlink(), 65, ("storage_state", "attachment-missing")),
         (lambda bundle: _spoil_blobs(bundle / "network" / "blobs"), 65, ("attachment-corrupt",)),
         (lambda bundle: change_trace(bundle, '"folder": "network"', '"folder": "net"'), 65, ("attachment-missing",)),
+        (lambda bundle: _cut(bundle / "network" / "index.jsonl"), 65, ("index.jsonl", "trace-syntax")),
+        (lambda bundle: change_trace(bundle, '"UTC"', '"Mars/Olympus"'), 65, ("Mars/Olympus", "trace-field")),
+        (lambda bundle: (bundle / "storage_state.json").write_text("[1]"), 65, ("storage state", "trace-")),
     ],
     ids=[
         "no bundle",
@@ -200,6 +203,9 @@ def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
         "no attachment",
         "other content",
         "no network",
+        "torn network",
+        "no such timezone",
+        "other storage state",
     ],
 )
 def test_a_bundle_that_cannot_be_read_is_one_clear_line(
@@ -240,6 +246,40 @@ def test_a_browser_that_is_not_there_is_exit_69(tmp_path: Path) -> None:
     assert_one_line(done, 69, str(tmp_path / "none"))
 
 
+@pytest.mark.parametrize("timeout", ["0", "-1", "nan", "inf", "soon"])
+def test_a_deadline_that_is_none_is_exit_2(tmp_path: Path, timeout: str) -> None:
+    """Refuse deadlines that are no positive number of seconds."""
+    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--timeout", timeout)
+
+    assert done.returncode == 2
+    assert "--timeout" in done.stderr
+
+
+def test_actions_that_were_blocked_are_no_pass(tmp_path: Path) -> None:
+    """Perform nothing, since nothing was performed when recording: unverifiable, never faithful."""
+    bundle = copy_bundle("shop_failing", tmp_path)
+    trace = json.loads((bundle / "trace.json").read_bytes())
+    for subgoal in trace["subgoal_traces"]:
+        for action in subgoal["actions_taken"]:
+            action["result"] = {"kind": "blocked", "reason": "policy"}
+    (bundle / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+
+    assert run_replay(bundle, tmp_path / "run").returncode == 3
+
+
+def test_a_snapshot_of_something_else_is_no_evidence(tmp_path: Path) -> None:
+    """Exchange the snapshots of two actions: what was observed is not what they show, and that is said."""
+    bundle = copy_bundle("shop_passing", tmp_path)
+    trace = json.loads((bundle / "trace.json").read_bytes())
+    first, second = (each["actions_taken"][-1]["observation"]["pages"][0] for each in trace["subgoal_traces"][:2])
+    first["snapshot"], second["snapshot"] = second["snapshot"], first["snapshot"]
+    (bundle / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
+
+    done = run_replay(bundle, tmp_path / "run")
+
+    assert_one_line(done, 65, "another one", "attachment-corrupt")
+
+
 def test_an_unknown_option_is_exit_2(tmp_path: Path) -> None:
     """Use an option that does not exist."""
     done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--retry")
@@ -257,7 +297,7 @@ def test_a_folder_that_cannot_be_made_is_exit_2(tmp_path: Path) -> None:
     assert_one_line(done, 2, "file")
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Signals) -> None:
     """Stop a replay in the middle, kindly or not: its events read back, and Ctrl-C leaves a whole outcome, exit 130."""
     command = [*COMMAND, "--trace", str(TRACES / "shop_passing"), "--artifacts-dir", str(tmp_path / "run")]
@@ -273,7 +313,7 @@ def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Sign
     *whole, last = (tmp_path / "run" / "events.jsonl").read_bytes().split(b"\n")
     assert len([JournalLine.model_validate_json(line) for line in whole]) >= 4
     assert "Traceback" not in rest
-    if how is signal.SIGINT:
+    if how is not signal.SIGKILL:
         outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
         assert status == 130
         assert last == b""

@@ -1,0 +1,12 @@
+"""Texts of pages and traces, made safe to show on a terminal."""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """Show control characters, which could rewrite what stands on a terminal, by their numbers."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)

@@ -1,0 +1,103 @@
+"""Detection as a whole: nothing that was recorded can change without being found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.detect import detect
+from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.serializer import read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+
+    from eikon_engine.outcome.divergence import Divergence
+
+TRACES = Path(__file__).resolve().parents[2] / "data" / "traces"
+NOT_COMPARED = {"virtual_ms", "snapshot"}
+"""Page time follows from waiting for targets; a snapshot is evidence, checked against the digests it stands for."""
+STEPS = [
+    action
+    for name in ("shop_passing", "shop_failing")
+    for subgoal in read_trace(TRACES / name).subgoal_traces
+    for action in subgoal.actions_taken
+]
+
+
+def compare(recorded: ActionTrace, observed: Observation) -> tuple[Divergence, ...]:
+    """Compare an action with what might have been observed of it."""
+    place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=recorded.sequence)
+    return detect(Comparison(place=place, recorded=recorded, result=recorded.result, observed=observed))
+
+
+def changes(  # noqa: C901 - one case a kind of value
+    value: JsonValue, path: str = ""
+) -> Iterator[tuple[str, JsonValue]]:
+    """Give every value that differs from this one in a single leaf, or by one element less, with the place."""
+    match value:
+        case dict():
+            for key, inner in value.items():
+                if key not in NOT_COMPARED:
+                    yield from ((where, {**value, key: other}) for where, other in changes(inner, f"{path}.{key}"))
+        case list():
+            if value:
+                yield f"{path} without its last", value[:-1]
+            for index, inner in enumerate(value):
+                for where, other in changes(inner, f"{path}[{index}]"):
+                    yield where, [*value[:index], other, *value[index + 1 :]]
+        case bool():
+            yield path, not value
+        case int() | float():
+            yield path, value + 1
+        case str():
+            yield (
+                path,
+                {"accepted": "dismissed", "dismissed": "accepted"}.get(value) or OTHER_KIND.get(value, f"{value}x"),
+            )
+        case None:
+            return
+
+
+OTHER_KIND = {"alert": "confirm", "confirm": "alert", "prompt": "alert"}
+
+
+@pytest.mark.parametrize("recorded", STEPS, ids=[step.id for step in STEPS])
+def test_whatever_is_observed_otherwise_is_found(recorded: ActionTrace) -> None:
+    """Change each leaf of a recorded observation, one at a time: every change is a finding, and no change is none."""
+    assert recorded.observation is not None
+    plain = json.loads(recorded.observation.model_dump_json())
+
+    unseen = [
+        where
+        for where, changed in changes(plain)
+        if not compare(recorded, Observation.model_validate_json(json.dumps(changed)))
+    ]
+
+    assert unseen == []
+    assert compare(recorded, recorded.observation) == ()
+
+
+def test_the_result_is_compared_in_both_directions() -> None:
+    """Fail where the recording succeeded, succeed where it failed, fail in another way: each is a finding."""
+    succeeded = next(step for step in STEPS if isinstance(step.result, Succeeded))
+    failed = next(step for step in STEPS if isinstance(step.result, Failed))
+    place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=1)
+
+    found = [
+        detect(Comparison(place=place, recorded=recorded, result=result, observed=recorded.observation))[0].code
+        for recorded, result in (
+            (succeeded, Failed(code="target-missing")),
+            (failed, Succeeded()),
+            (failed, Failed(code="target-ambiguous")),
+        )
+    ]
+
+    assert found == ["target-missing", "unexpected-success", "failure-changed"]
