@@ -58,6 +58,8 @@ class LaunchOptions:
 
     headless: bool = True
     browser_path: Path | None = None
+    binary: BrowserBinary | None = None
+    """A browser that was found before; looked for if left out."""
     random_seed: int = 1
     """Seed of `Math.random` in every frame and worker of the browser."""
     sealed: bool = False
@@ -90,7 +92,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
         BrowserMissingError: no browser is installed, or the one asked for is not there.
         BrowserDiedError: it was found, and did not start.
     """
-    binary = find_browser(options.browser_path, environ=os.environ, headless=options.headless)
+    binary = options.binary or find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     from playwright.async_api import Error, async_playwright
 
     flags = launch_flags(options)

@@ -152,7 +152,7 @@ class Rest:
                 continue
             if self._ledger.take_arrival():
                 await self.round_trip(ARRIVED)
-            complete = await self.round_trip() and not self._ledger.uncommitted
+            complete = await (self._pages_rest() if calm else self.round_trip()) and not self._ledger.uncommitted
             calm = calm + 1 if complete and not self._busy() else 0
             if not complete and time.monotonic() > busy_at + UNFINISHED_S:
                 self._ledger.uncommitted.clear()
@@ -189,6 +189,11 @@ class Rest:
         frames = [frame for page in pages for frame in page.frames if has_document(frame)]
         answers = await asyncio.gather(*(_probe(frame, PENDING) for frame in frames))
         return sum(int(answer) for answer in answers if answer.isdigit())
+
+    async def _pages_rest(self) -> bool:
+        """Ask the main frames alone, a moment after all frames: time to hear of what those had begun."""
+        answers = await asyncio.gather(*(_probe(page.main_frame, PROBE) for _, page in self._ledger.open_pages()))
+        return all(answer == "rest" for answer in answers)
 
     async def round_trip(self, script: str = PROBE) -> bool:
         """Ask every frame whether it has come to rest."""

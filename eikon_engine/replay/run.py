@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.find import find_browser
+from eikon_engine.browser.find import BrowserBinary, find_browser
 from eikon_engine.errors import EikonError, TraceSyntaxError
 from eikon_engine.network.store import read_network
 from eikon_engine.outcome.events import ActionEnd, JournalLine, SkillEnd
@@ -53,12 +53,12 @@ async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Repo
     """
     plan = plan_replay(bundle, options)
     verify_bundle(bundle)
-    find_browser(options.browser_path, environ=os.environ, headless=options.headless)
+    binary = find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     folder = RunFolder(_artifacts_dir(plan, options))
     collector = Collector(plan, options, options.now())
     error: EikonError | None = None
     try:
-        async for event in _events(plan, options, folder):
+        async for event in _events(plan, options, folder, binary):
             collector.take(event)
     except EikonError as caught:
         error = caught
@@ -71,11 +71,11 @@ async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Repo
     return Run(outcome=outcome, folder=folder.root, error=error)
 
 
-async def _events(plan: Plan, options: ReplayOptions, folder: RunFolder) -> AsyncIterator[Event]:
+async def _events(plan: Plan, options: ReplayOptions, folder: RunFolder, binary: BrowserBinary) -> AsyncIterator[Event]:
     """Yield the events of a run, journalled, with the evidence of each step kept."""
     sequence = 0
     steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
-    async with worker_for(plan, options) as opened:
+    async with worker_for(plan, options, binary) as opened:
         runner = StepRunner(plan, opened.worker, options)
         evidence = EvidenceWriter(folder, runner, opened.worker)
         stream = replay(plan, runner, opened.worker, options, (opened.browser, opened.environment))

@@ -24,6 +24,7 @@ from eikon_engine.trace.secret_text import Secrets
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from eikon_engine.browser.find import BrowserBinary
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.browser.traffic import Traffic
     from eikon_engine.browser.worker import Worker
@@ -46,7 +47,7 @@ class OpenedWorker:
 
 
 @asynccontextmanager
-async def worker_for(plan: Plan, options: ReplayOptions) -> AsyncIterator[OpenedWorker]:
+async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) -> AsyncIterator[OpenedWorker]:
     """Launch a browser as the recording had it, with the traffic of the plan.
 
     Raises:
@@ -57,7 +58,7 @@ async def worker_for(plan: Plan, options: ReplayOptions) -> AsyncIterator[Opened
     traffic = _traffic(plan)
     launch = LaunchOptions(
         headless=options.headless,
-        browser_path=options.browser_path,
+        binary=binary,
         random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
         sealed=plan.network != "live",
     )

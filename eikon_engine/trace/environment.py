@@ -40,7 +40,7 @@ class Environment(Record):
     random_seed: int = Field(ge=1, lt=2**31)
     settle_ms: float = 500.0
     """Page time that passes after each action before it is observed."""
-    tick_ms: float = Field(default=250.0, ge=1)
+    tick_ms: float = Field(default=500.0, ge=1)
     """Longest piece of page time that passes before the page comes to rest again."""
 
     def differences(self, other: Environment) -> tuple[str, ...]:
