@@ -14,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser, Error, async_playwright
 
 from eikon_engine.browser.find import find_browser
 from eikon_engine.replay import ReplayEngine, ReplayOptions
@@ -60,7 +61,8 @@ async def by_hand(browser: Browser, url: str) -> None:
     await page.click("#enter-coupon")
     async with page.expect_popup() as popup:
         await page.click("#open-help")
-    await (await popup.value).click("#close-help")
+    with suppress(Error):  # the page may be gone before it says that it was clicked
+        await (await popup.value).click("#close-help")
     await page.screenshot()
     await context.close()
 

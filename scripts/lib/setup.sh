@@ -72,6 +72,7 @@ install_project() {
     say "Installing eikon-engine${1:+ with the extra '$1'} into $VENV (a minute or two, only when pyproject.toml changed)"
     "$VENV_PYTHON" -m pip install --quiet --disable-pip-version-check --editable ".${1:+[$1]}" ||
         fail "pip could not install the project (see above): check the network and run this again"
+    "$VENV_PYTHON" -m compileall -q eikon_engine || fail "the project's modules could not be compiled (see above)"
     fingerprint "$1" >"$VENV/eikon-installed-${1:-core}"
 }
 
