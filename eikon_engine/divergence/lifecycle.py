@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.trace.observation import DialogSeen, DocumentLoad, DownloadSeen, Observation, PageObservation
+
+T = TypeVar("T")
+
+DIALOG_CODES = ("dialog-missing", "dialog-unexpected", "dialog-changed")
+DOWNLOAD_CODES = ("download-missing", "download-unexpected", "download-changed")
 
 
 def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
@@ -20,8 +25,8 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
         return
     yield from _documents(comparison, recorded, observed)
     yield from _pages(comparison, recorded, observed)
-    yield from _dialogs(comparison, recorded, observed)
-    yield from _downloads(comparison, recorded, observed)
+    yield from _one_by_one(comparison, DIALOG_CODES, recorded.dialogs, observed.dialogs, _dialog)
+    yield from _one_by_one(comparison, DOWNLOAD_CODES, recorded.downloads, observed.downloads, _download)
     yield from _errors(comparison, "page-error", "JavaScript error", recorded.page_errors, observed.page_errors)
     yield from _errors(comparison, "console-error", "console error", recorded.console_errors, observed.console_errors)
 
@@ -121,33 +126,25 @@ def _by_page(loads: tuple[DocumentLoad, ...]) -> list[DocumentLoad]:
     return sorted(loads, key=lambda load: load.page)
 
 
-def _dialogs(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
-    for before, after in zip_longest(recorded.dialogs, observed.dialogs):
+def _one_by_one(
+    comparison: Comparison,
+    codes: tuple[str, str, str],
+    recorded: Sequence[T],
+    observed: Sequence[T],
+    shown: Callable[[T | None], str],
+) -> Iterator[Divergence]:
+    """Compare things that come in an order; the codes are for one missing, one too many, and one that is another."""
+    kind = codes[0].partition("-")[0]
+    for before, after in zip_longest(recorded, observed):
         if before == after:
             continue
-        code = "dialog-missing" if after is None else "dialog-unexpected" if before is None else "dialog-changed"
-        what = {"dialog-missing": "did not open", "dialog-unexpected": "opened unasked"}.get(code, "is another one")
+        place = 0 if after is None else 1 if before is None else 2
         yield comparison.diverged(
             "lifecycle",
-            code,
-            expected=_dialog(before),
-            observed=_dialog(after),
-            message=f"A dialog {what}.",
-        )
-
-
-def _downloads(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
-    for before, after in zip_longest(recorded.downloads, observed.downloads):
-        if before == after:
-            continue
-        code = "download-missing" if after is None else "download-unexpected" if before is None else "download-changed"
-        what = {"download-missing": "did not come", "download-unexpected": "came unasked"}.get(code, "is another file")
-        yield comparison.diverged(
-            "lifecycle",
-            code,
-            expected=_download(before),
-            observed=_download(after),
-            message=f"A download {what}.",
+            codes[place],
+            expected=shown(before),
+            observed=shown(after),
+            message=f"A {kind} {('did not come', 'came unasked', 'is another one')[place]}.",
         )
 
 
