@@ -31,6 +31,7 @@ UNMET = {
         "no-dialog",
         "popup-blocked",
         "removed-item",
+        "reordered-list",
         "title",
         "download-content",
     },
