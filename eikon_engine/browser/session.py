@@ -108,8 +108,18 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
         yield session
     finally:
         await traffic.stop()
+        await _close(browser, context)
+
+
+async def _close(browser: Browser, context: BrowserContext) -> None:
+    from playwright.async_api import Error
+
+    try:
+        await context.close()
+    except Error:
         if browser.is_connected():
-            await context.close()
+            raise
+        # a browser that is gone has nothing left to close
 
 
 async def _open_context(browser: Browser, options: SessionOptions) -> BrowserContext:

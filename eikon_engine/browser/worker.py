@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Identity
 
 
+SILENCE_S = 300.0
+"""Wall time after which an action counts as never ending: a last defence behind the deadlines in page time."""
 LOOKING = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
 """Actions that do nothing to a page: no page time passes after them."""
 
@@ -79,9 +82,18 @@ class BrowserWorker:
         An action that cannot be performed as asked gives a `Failed` result; what the pages show then is observed too.
 
         Raises:
-            BrowserDiedError: the browser went away.
+            BrowserDiedError: the browser went away, or does not answer.
             SecretMissingError: the action types a secret that nobody gave.
         """
+        patience = max(SILENCE_S, 2 * action.timeout_ms / 1000)
+        try:
+            async with asyncio.timeout(patience):
+                return await self._execute(action, recorded)
+        except TimeoutError as error:
+            message = f"{action.type} was not over within {patience:.0f} s; the browser does not answer"
+            raise BrowserDiedError(message) from error
+
+    async def _execute(self, action: Action, recorded: Observation | None) -> Performed:
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
         await self.session.rest.settle(self._settle_ms(action, recorded))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser import worker
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.errors import BrowserDiedError
 from eikon_engine.trace.actions import Action, Click, FunctionCondition, Navigate, Screenshot, WaitFor
@@ -87,3 +88,19 @@ def test_crashed_page_ends_the_run(live_browser: Room, site: PageSite, url: str)
         assert time.monotonic() - begin < 5
     with live_browser.desk() as another:
         another.show("<p>alive")
+
+
+def test_page_that_never_answers_ends_the_action(
+    portal: BlockingPortal, site: PageSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An expression that loops for ever is not waited for for ever."""
+    monkeypatch.setattr(worker, "SILENCE_S", 2.0)
+    endless = WaitFor(condition=FunctionCondition(expression="(() => { for (;;); })()"), timeout_ms=100)
+    with (
+        portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched,
+        Room(portal, launched.browser, site).desk() as desk,
+    ):
+        desk.show("<p>Here</p>")
+
+        with pytest.raises(BrowserDiedError, match="does not answer"):
+            desk.do(endless)
