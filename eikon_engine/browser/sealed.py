@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.delivery import FETCHES, Delivery
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 """Response headers that speak of the transport, which a served answer does not have."""
+READ_BY_SCRIPTS: Final = frozenset({"fetch", "xhr"})
+ARRIVAL_S: Final = 1.0
+"""Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
 OK: Final = 200
 
@@ -126,6 +130,15 @@ class SealedTraffic:
                 hops = () if exchange.request.is_navigation else exchange.hops
                 cookies = tuple(pair for hop in hops for pair in hop.headers if pair[0].lower() == "set-cookie")
                 await self._fulfill(route, response.status, (*cookies, *response.headers), self._body(response))
+                await self._arrived(route.request)
+
+    async def _arrived(self, request: Request) -> None:
+        """Wait until a script has its answer: two that are on their way together may overtake each other."""
+        if request.resource_type not in READ_BY_SCRIPTS:
+            return
+        deadline = time.monotonic() + ARRIVAL_S
+        while request in self._running().ledger.in_flight and time.monotonic() < deadline:  # noqa: ASYNC110 - as below
+            await asyncio.sleep(0.002)  # the event that tells of an end tells of every request, and others clear it
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
         """Answer a document that was redirected: keep the cookies, then navigate to where it led.
