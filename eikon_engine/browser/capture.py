@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.observe import key_of
-from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+from eikon_engine.browser.streams import StreamCapture
+from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
+from eikon_engine.network.socket import INLINE_LIMIT, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
     from playwright.async_api import Request, Response
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.streams import Stream
+    from eikon_engine.network.moment import Moment
+    from eikon_engine.network.socket import Side
     from eikon_engine.network.store import NetworkWriter
     from eikon_engine.trace.blobs import BlobRef
 
@@ -34,14 +39,13 @@ class NetworkCapture:
         """Listen from now on; the session's rest waits for bodies that are being read."""
         self._session = session
         self._writer = writer
-        self._begin = time.monotonic()
+        self._streams = StreamCapture(session)
         self._ordinals: dict[Request, int] = {}
         self._started: dict[Request, float] = {}
         self._places: dict[Request, tuple[str, int]] = {}
         self._occurrences: Counter[str] = Counter()
-        self._completions = 0
-        self._ends: dict[Request, tuple[int, float]] = {}
-        """Place and time of the end; taken when it is heard of, since bodies are read in any order."""
+        self._ends: dict[Request, Moment] = {}
+        """Taken when the end is heard of, since bodies are read in any order."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaiting_download: dict[str, Request] = {}
         self.warnings: list[str] = []
@@ -49,6 +53,38 @@ class NetworkCapture:
         session.context.on("requestfinished", self._on_end)
         session.context.on("requestfailed", self._on_end)
         session.rest.pending.append(lambda: len(self._tasks))
+        if isinstance(session.traffic, LiveTraffic) and session.traffic.sockets is not None:
+            session.traffic.sockets.listeners.append(self)
+
+    async def start(self) -> None:
+        """Listen to what comes piece by piece, too; call it before the first action."""
+        await self._streams.start()
+
+    def opened(self, socket: int, url: str) -> None:
+        """Write that a page opened a WebSocket."""
+        url = self._session.redactor.text(url)
+        self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.rest.moment()))
+
+    def message(self, socket: int, sender: Side, content: str | bytes) -> None:
+        """Write a message."""
+        binary = isinstance(content, bytes)
+        data = self._session.redactor.data(content if isinstance(content, bytes) else content.encode())
+        inline = not binary and len(data) <= INLINE_LIMIT
+        message = SocketMessage(
+            socket=socket,
+            sender=sender,
+            binary=binary,
+            text=data.decode() if inline else None,
+            body=None if inline else self._writer.write_blob(data),
+            moment=self._session.rest.moment(),
+        )
+        self._writer.append_socket(message)
+
+    def closed(self, socket: int, closer: Side, code: int | None, reason: str) -> None:
+        """Write that one side closed a socket."""
+        moment = self._session.rest.moment()
+        reason = self._session.redactor.text(reason)
+        self._writer.append_socket(SocketClosed(socket=socket, closer=closer, code=code, reason=reason, moment=moment))
 
     def take_download(self, url: str, name: str, content: bytes) -> None:
         """Complete the exchange that became a download."""
@@ -74,7 +110,8 @@ class NetworkCapture:
             self._write(request, response=None, hops=(), failure=ABORTED, complete=True)
         self._awaiting_download.clear()
         for request in tuple(self._ordinals):
-            self._write(request, response=None, hops=(), failure=None, complete=False)
+            await self._write_open(request)
+        await self._streams.stop()
 
     def _on_request(self, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
@@ -83,14 +120,13 @@ class NetworkCapture:
         self._ordinals[request] = sum(self._occurrences.values())
         self._places[request] = (key, self._occurrences[key])
         self._occurrences[key] += 1
-        self._started[request] = self._elapsed()
+        self._started[request] = self._session.rest.now_ms
 
     def _on_end(self, request: Request) -> None:
         root = _root(request)
         if root not in self._ordinals:
             return
-        self._ends[root] = (self._completions, self._elapsed())
-        self._completions += 1
+        self._ends[root] = self._session.rest.moment()
         task = asyncio.ensure_future(self._record(root, request))
         self._tasks.add(task)
         task.add_done_callback(self._on_recorded)
@@ -103,6 +139,10 @@ class NetworkCapture:
 
     async def _record(self, root: Request, last: Request) -> None:
         if last.failure is not None:
+            stream = self._streams.stream(last)
+            if stream is not None and stream.is_events:
+                await self._write_stream(root, last, stream, complete=True)
+                return
             if last.failure == ABORTED and last.is_navigation_request():
                 self._awaiting_download[self._session.redactor.text(last.url)] = root
                 return
@@ -115,7 +155,46 @@ class NetworkCapture:
         if answer is None:
             self._write(root, response=None, hops=hops, failure="net::ERR_EMPTY_RESPONSE", complete=True)
             return
-        self._write(root, response=await self._response(answer), hops=hops, failure=None, complete=True)
+        stream = self._streams.stream(last)
+        if stream is not None and stream.is_events and sum(map(len, stream.content)) == stream.size:
+            await self._write_stream(root, last, stream, complete=True)
+            return
+        response = await self._response(answer)
+        pieces = _pieces(stream, response.body)
+        self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
+
+    async def _write_open(self, request: Request) -> None:
+        """Write a request that did not end: with what came so far, if it came in pieces, else as one that waits."""
+        last = request
+        while last.redirected_to is not None:
+            last = last.redirected_to
+        stream = self._streams.stream(last)
+        if stream is not None and stream.is_events and last.existing_response is not None:
+            await self._write_stream(request, last, stream, complete=False)
+        else:
+            self._write(request, response=None, hops=(), failure=None, complete=False)
+
+    async def _write_stream(self, root: Request, last: Request, stream: Stream, *, complete: bool) -> None:
+        """Write what an event source got."""
+        answer = last.existing_response
+        if answer is None:
+            return
+        content = b"".join(stream.content)
+        if len(content) != stream.size:
+            lost = f"{stream.size - len(content)} of {stream.size} bytes of an event source were lost"
+            self.warnings.append(f"{self._session.redactor.text(last.url)}: {lost}")
+            stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
+        body = self._writer.write_blob(self._session.redactor.data(content)) if content else None
+        response = RecordedResponse(
+            url=self._session.redactor.text(answer.url),
+            status=answer.status,
+            status_text=answer.status_text,
+            headers=await self._headers(answer),
+            body=body,
+        )
+        pieces = _pieces(stream, body)
+        hops = await self._hops(root, last)
+        self._write(root, response=response, hops=hops, failure=None, complete=complete, pieces=pieces)
 
     async def _response(self, answer: Response) -> RecordedResponse:
         from playwright.async_api import Error
@@ -161,14 +240,14 @@ class NetworkCapture:
         hops: tuple[Hop, ...],
         failure: str | None,
         complete: bool,
+        pieces: tuple[Piece, ...] = (),
     ) -> None:
         ordinal = self._ordinals.pop(root, None)
         if ordinal is None:
             return
         key, occurrence = self._places.pop(root)
         started = self._started.pop(root)
-        ended = self._ends.pop(root, None)
-        place, end = ended if complete and ended is not None else (None, None)
+        ended = self._ends.pop(root, None) if complete else None
         self._writer.append(
             Exchange(
                 ordinal=ordinal,
@@ -179,8 +258,10 @@ class NetworkCapture:
                 response=response,
                 failure=failure,
                 started_ms=started,
-                completed_ms=end,
-                completion=place,
+                completed_ms=None if ended is None else max(started, ended.at_ms),
+                completion=None if ended is None else ended.order,
+                phase=0 if ended is None else ended.phase,
+                pieces=pieces,
             )
         )
 
@@ -196,8 +277,12 @@ class NetworkCapture:
             is_navigation=request.is_navigation_request(),
         )
 
-    def _elapsed(self) -> float:
-        return (time.monotonic() - self._begin) * 1000
+
+def _pieces(stream: Stream | None, body: BlobRef | None) -> tuple[Piece, ...]:
+    """Say how a body came, if in pieces and all of it was heard; secrets that were taken out change its size."""
+    if stream is None or not stream.comes_in_pieces or stream.size != (body.size if body is not None else 0):
+        return ()
+    return tuple(Piece(length=length, moment=moment) for length, moment in stream.moments)
 
 
 def _root(request: Request) -> Request:

@@ -53,6 +53,8 @@ class Happenings:
     page_errors: list[str] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
+    keys: list[str] = field(default_factory=list)
+    """Keys of what went over WebSockets."""
 
 
 class PageLedger:
@@ -113,6 +115,11 @@ class PageLedger:
         """Stop waiting for a request that will never end."""
         self.in_flight.discard(request)
         self.uncommitted.discard(request)
+        self.changed.set()
+
+    def note_key(self, key: str) -> None:
+        """Note what a page opened or sent beside its requests."""
+        self._now.keys.append(key)
         self.changed.set()
 
     def mark_dead(self) -> None:
@@ -191,6 +198,8 @@ class PageLedger:
 
     def _on_response(self, response: Response) -> None:
         request = response.request
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            self.in_flight.discard(request)
         if not request.is_navigation_request():
             return
         self._now.responses.append(response)

@@ -57,7 +57,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
     """
     target = await _target_state(session, bound)
     snapshots, titles = await _capture(session)
-    virtual_ms = session.rest.take_time()
+    virtual_ms = session.rest.used_ms
     happened = session.ledger.take()
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
     observation = Observation(
@@ -75,6 +75,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         console_errors=tuple(clean(session, _without_reason(text)) for text in happened.console_errors),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
+        begun_ms=session.rest.begun_ms,
         virtual_ms=virtual_ms,
     )
     return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads))
@@ -186,11 +187,12 @@ def _main_page(request: Request) -> Page | None:
 
 
 def _keys(session: Session, happened: Happenings) -> list[str]:
-    return [
+    requests = (
         key_of(session, request)
         for request in happened.requests
         if request.redirected_from is None and not session.traffic.is_continuation(request)
-    ]
+    )
+    return [*requests, *happened.keys]
 
 
 def key_of(session: Session, request: Request) -> str:

@@ -1,4 +1,4 @@
-"""Let a page come to rest, then let its clock go on: the only way in which page time passes."""
+"""Let pages come to rest, and their clock go on: the only way in which page time passes."""
 
 from __future__ import annotations
 
@@ -6,96 +6,126 @@ import asyncio
 import re
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
+from eikon_engine.browser.look import ARRIVED, WAIVE, WENT_AWAY, look_at
 from eikon_engine.errors import BrowserDiedError
+from eikon_engine.network.moment import Moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.async_api import BrowserContext, Frame, Page
+    from playwright.async_api import Request
 
     from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.page_clock import PageClock
+
+_Loaded = TypeVar("_Loaded")
 
 STALL_S: Final = 15.0
 """Wall time after which a request that neither ends nor fails is no longer waited for; noted when it happens."""
+NATURAL_STALL_S: Final = 3.0
+"""As above, while page time is wall time: a page that polls is observed as it is."""
 ROUND_TRIP_S: Final = 30.0
 """Wall time after which a page that does not answer counts as dead."""
 BLOCKED_S: Final = 2.0
 """Wall time after which a page that does not answer counts as waiting for an answer from the network."""
-WENT_AWAY: Final = r"Execution context was destroyed|[Ff]rame was detached|navigat"
-"""What Playwright says of a document that is just being replaced by another."""
-
-PROBE: Final = """() => {
-  const moving = document.getAnimations().filter(
-    each => each.playState === 'running' && each.timeline === document.timeline);
-  for (const each of moving) {
-    if (each.effect?.getComputedTiming().endTime < Infinity && each.playbackRate) each.finish();
-    else { each.pause(); each.currentTime = 0; }
-  }
-  for (const each of document.getElementsByTagName('svg')) {
-    if (each.animationsPaused && !each.animationsPaused()) { each.pauseAnimations(); each.setCurrentTime(0); }
-  }
-  const own = window.__eikon__ || {};
-  const loaded = document.readyState === 'complete' || own.waived === document;
-  const stays = !own.leaving || own.leaving.defaultPrevented;
-  if (moving.length) return 'moving';
-  return loaded && stays && (own.pending || 0) <= (own.unanswered || 0) ? 'rest' : 'busy';
-}"""
-"""Ask whether a document has loaded and stands still. Animations run by a clock of their own, which nothing can step:
-one that ends is ended now, with its events, and one that never does is stopped where it begins."""
-PENDING: Final = "() => window.__eikon__?.pending ?? 0"
-FRAME: Final = """() => new Promise(painted => {
-  const frame = new Animation(new KeyframeEffect(null, [], 1));
-  frame.onfinish = painted;
-  frame.play();
-  frame.finish();
-})"""
-"""Answer after the next frame, in which the events of animations that ended are sent."""
-FRAME_S: Final = 0.5
-"""Wall time after which a page counts as one that is not painted."""
-ARRIVED: Final = "() => { if (window.__eikon__) window.__eikon__.leaving = null }"
-"""Tell the documents that are still there after a navigation that they stay: it brought a file, or nothing."""
-WAIVE: Final = """() => {
-  const own = window.__eikon__;
-  if (own) Object.assign(own, { leaving: null, unanswered: own.pending, waived: document });
-}"""
-"""Wait no more for a document that a script opened and did not close, that does not leave as it said, or that asked for
-something that never comes."""
 UNFINISHED_S: Final = 2.0
 """Wall time after which a document that asks for nothing more counts as loaded, though it never says so."""
+REPAINTS: Final = 20
+"""How often pages are given a frame, while they come to rest, to find out what lies under the pointer."""
+
+
+class Agenda(Protocol):
+    """What a recording has still to bring."""
+
+    def due(self) -> int:
+        """Count what can be delivered now."""
+
+    def holds(self, request: Request) -> bool:
+        """Say whether a request waits for an answer whose time has not come."""
+
+    def held(self) -> int:
+        """Count the requests that wait so."""
+
+    def unanswered_fetches(self) -> int:
+        """Count the fetches whose answer is not given yet, or never will be."""
+
+    def next_ms(self) -> float | None:
+        """Return the page time of what comes next in this phase, and has not been due yet."""
+
+    def hurry(self) -> None:
+        """Deliver what waits though its time has not come."""
+
+    def wake(self) -> None:
+        """Look again: time passed, or a phase began."""
 
 
 class Rest:
-    """Step the clock of a context, one tick after the other, with the page at rest in between."""
+    """Step the clock of a context, one tick after the other, with the pages at rest in between."""
 
-    def __init__(self, context: BrowserContext, ledger: PageLedger, tick_ms: float) -> None:
-        """Step the paused clock of `context` by at most `tick_ms` at a time."""
-        self._tick_ms = tick_ms
-        self._context = context
+    def __init__(self, clock: PageClock, ledger: PageLedger, tick_ms: float) -> None:
+        """Step `clock` by at most `tick_ms` at a time."""
+        self._clock = clock
         self._ledger = ledger
+        self._tick_ms = tick_ms
+        self.agenda: Agenda | None = None
         self.gate = asyncio.Event()
         """Open while answers may be delivered: closed during an action and while the clock moves."""
         self.gate.set()
         self.pending: list[Callable[[], int]] = []
         """Counters of work that is not a request: captures to read, navigations to redo."""
-        self.virtual_ms = 0.0
-        """Page time passed since the last call of `take_time`."""
+        self.phase = 0
         self.notes: list[str] = []
+        self._mark_ms = 0.0
+        self._order = 0
 
-    def take_time(self) -> float:
-        """Return the page time since the last call."""
-        passed, self.virtual_ms = self.virtual_ms, 0.0
-        return passed
+    @property
+    def now_ms(self) -> float:
+        """Return the page time since the session began."""
+        return self._clock.now_ms
+
+    @property
+    def begun_ms(self) -> float:
+        """Return the page time at which the action began."""
+        return self._mark_ms
+
+    @property
+    def used_ms(self) -> float:
+        """Return the page time since the action began."""
+        return self._clock.now_ms - self._mark_ms
+
+    @property
+    def natural(self) -> bool:
+        """Say whether page time passes by itself."""
+        return self._clock.natural
+
+    def moment(self) -> Moment:
+        """Give the next place in the timeline of a recording."""
+        order = self._order
+        self._order += 1
+        return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
+
+    async def begin(self, at_ms: float | None) -> None:
+        """Begin an action; in a replay at the recorded page time, after everything that came before it."""
+        if self.agenda is not None and at_ms is not None and self._has_to_come(at_ms, self.agenda):
+            await self._pass(max(0.0, at_ms - self.now_ms))
+            await self.quiesce()
+        self._turn_phase()
+        self._mark_ms = self._clock.now_ms
+
+    def end(self) -> None:
+        """End the action."""
+        self._turn_phase()
 
     async def settle(self, duration_ms: float) -> None:
-        """Let page time pass, and leave the page at rest."""
-        remaining = duration_ms
+        """Let page time pass, and leave the pages at rest."""
         await self.quiesce()
-        while remaining > 0:
-            step = min(self._tick_ms, remaining)
-            await self.tick(step)
-            remaining -= step
+        await self._pass(duration_ms)
+
+    async def tick(self, duration_ms: float) -> None:
+        """Let a little page time pass for an action that waits, and leave the pages at rest."""
+        await self._pass(duration_ms)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -103,6 +133,9 @@ class Rest:
 
         A page that stands still because it waits for an answer, as a synchronous request does, gets it all the same.
         """
+        if self._clock.natural:
+            yield
+            return
         self.gate.clear()
         give_up = asyncio.get_running_loop().call_later(BLOCKED_S, self.gate.set)
         try:
@@ -111,39 +144,33 @@ class Rest:
             give_up.cancel()
             self.gate.set()
 
-    async def tick(self, duration_ms: float) -> None:
-        """Move the clock once; answers that come meanwhile wait until it stands."""
-        from playwright.async_api import Error
-
-        try:
-            with self.held():
-                async with asyncio.timeout(ROUND_TRIP_S):
-                    await self._context.clock.run_for(round(duration_ms))
-        except Error as error:
-            if re.search(WENT_AWAY, error.message) is None:
-                message = f"the page's clock could not be moved: {error.message.splitlines()[0]}"
-                raise BrowserDiedError(message) from error
-        except TimeoutError as error:
-            message = f"{duration_ms:.0f} ms of page time were not over within {ROUND_TRIP_S:.0f} s; a page may loop"
-            raise BrowserDiedError(message) from error
-        self.virtual_ms += duration_ms
-        await self.quiesce()
+    async def drive(self, task: asyncio.Future[_Loaded]) -> None:
+        """Wait for what needs the recording to go on, such as a document that loads; its outcome is for the caller."""
+        while not task.done():
+            await asyncio.wait({task}, timeout=None if self.agenda is None else 0.02)
+            if task.done() or self.agenda is None:
+                continue
+            if not self.agenda.held():
+                continue
+            await self.quiesce()
+            if task.done() or not self.agenda.held():
+                continue
+            if self.agenda.next_ms() is None:
+                self.agenda.hurry()
+            else:
+                await self._tick_once(self._tick_ms)
 
     async def quiesce(self) -> None:
-        """Return when no request is in flight and the pages have nothing left to do at this time of their clock.
+        """Return when nothing is on its way and the pages have nothing left to do at this time of their clock.
 
         Raises:
             BrowserDiedError: the browser went away.
         """
-        calm = 0
+        calm = repaints = 0
         busy_at = time.monotonic()
-        deadline = busy_at + STALL_S
+        deadline = busy_at + (NATURAL_STALL_S if self._clock.natural else STALL_S)
         while calm < 2:  # noqa: PLR2004 - two round trips: what the first answer triggers, the second one sees
-            if self._ledger.fault is not None:
-                raise self._ledger.fault
-            if self._ledger.crashed:
-                message = "a page crashed; the browser cannot go on"
-                raise BrowserDiedError(message)
+            self._demand_life()
             if self._busy():
                 calm, busy_at = 0, time.monotonic()
                 if not await self._change(deadline):
@@ -151,18 +178,78 @@ class Rest:
                     return
                 continue
             if self._ledger.take_arrival():
-                await self.round_trip(ARRIVED)
-            complete = await (self._pages_rest() if calm else self.round_trip()) and not self._ledger.uncommitted
+                await look_at(self._ledger, ARRIVED)
+            seen = await look_at(self._ledger, main_only=bool(calm))
+            if seen.moving and repaints < REPAINTS:
+                repaints += 1
+                await seen.paint(self._ledger)
+            complete = self._complete(seen.loading, seen.pending) and not (seen.moving and repaints < REPAINTS)
             calm = calm + 1 if complete and not self._busy() else 0
             if not complete and time.monotonic() > busy_at + UNFINISHED_S:
                 self._ledger.uncommitted.clear()
-                await self.round_trip(WAIVE)
+                await look_at(self._ledger, WAIVE)
             if time.monotonic() > deadline:
                 self.notes.append(f"the page was still loading or moving after {STALL_S:.0f} s")
                 return
 
+    def _complete(self, loading: bool, pending: int) -> bool:  # noqa: FBT001 - two halves of one look
+        """Say whether pages wait for nothing but what the recording brings later."""
+        if self._ledger.uncommitted:
+            return False
+        if self.agenda is None:
+            return not loading and not pending
+        return (not loading or bool(self.agenda.held())) and pending <= self.agenda.unanswered_fetches()
+
+    async def _pass(self, duration_ms: float) -> None:
+        """Let page time pass, stopping where the recording brings something."""
+        end = self._clock.now_ms + duration_ms
+        while (left := end - self._clock.now_ms) > 0.5:  # noqa: PLR2004 - the clock moves by whole milliseconds
+            await self._tick_once(left)
+
+    async def _tick_once(self, left: float) -> None:
+        """Move the clock once; answers that come meanwhile wait until it stands."""
+        from playwright.async_api import Error
+
+        duration = min(left, self._tick_ms)
+        coming = self.agenda.next_ms() if self.agenda is not None else None
+        if coming is not None:
+            duration = max(1.0, min(duration, coming - self._clock.now_ms))
+        try:
+            with self.held():
+                async with asyncio.timeout(ROUND_TRIP_S):
+                    await self._clock.run(duration)
+        except Error as error:
+            if re.search(WENT_AWAY, error.message) is None:
+                message = f"the page's clock could not be moved: {error.message.splitlines()[0]}"
+                raise BrowserDiedError(message) from error
+        except TimeoutError as error:
+            message = f"{duration:.0f} ms of page time were not over within {ROUND_TRIP_S:.0f} s; a page may loop"
+            raise BrowserDiedError(message) from error
+        if self.agenda is not None:
+            self.agenda.wake()
+        await self.quiesce()
+
+    def _has_to_come(self, at_ms: float, agenda: Agenda) -> bool:
+        return at_ms > self.now_ms or bool(agenda.due())
+
+    def _turn_phase(self) -> None:
+        self.phase += 1
+        if self.agenda is not None:
+            self.agenda.wake()
+
     def _busy(self) -> bool:
-        return bool(self._ledger.in_flight) or any(count() for count in self.pending)
+        if any(count() for count in self.pending):
+            return True
+        if self.agenda is None:
+            return bool(self._ledger.in_flight)
+        return bool(self.agenda.due()) or any(not self.agenda.holds(each) for each in self._ledger.in_flight)
+
+    def _demand_life(self) -> None:
+        if self._ledger.fault is not None:
+            raise self._ledger.fault
+        if self._ledger.crashed:
+            message = "a page crashed; the browser cannot go on"
+            raise BrowserDiedError(message)
 
     async def _change(self, deadline: float) -> bool:
         self._ledger.changed.clear()
@@ -174,64 +261,10 @@ class Rest:
         return True
 
     def _give_up(self) -> None:
+        if self._clock.natural:
+            return  # what is on its way comes later, as it would for anybody who looks now
         if not self._ledger.in_flight:
             self.notes.append(f"recording or serving was not done within {STALL_S:.0f} s")
         for request in tuple(self._ledger.in_flight):
             self.notes.append(f"no answer within {STALL_S:.0f} s: {request.method} {request.url}")
             self._ledger.forget(request)
-
-    async def ask_pages(self) -> int:
-        """Ask how many answers to fetches the pages wait for; whatever they had to do before is done when they answer.
-
-        A page that waits for its next document is left out: the browser holds such questions back until that one shows.
-        """
-        pages = [page for _, page in self._ledger.open_pages() if not self._ledger.is_leaving(page)]
-        frames = [frame for page in pages for frame in page.frames if has_document(frame)]
-        answers = await asyncio.gather(*(_probe(frame, PENDING) for frame in frames))
-        return sum(int(answer) for answer in answers if answer.isdigit())
-
-    async def _pages_rest(self) -> bool:
-        """Ask the main frames alone, a moment after all frames: time to hear of what those had begun."""
-        answers = await asyncio.gather(*(_probe(page.main_frame, PROBE) for _, page in self._ledger.open_pages()))
-        return all(answer == "rest" for answer in answers)
-
-    async def round_trip(self, script: str = PROBE) -> bool:
-        """Ask every frame whether it has come to rest."""
-        frames = [frame for _, page in self._ledger.open_pages() for frame in page.frames if has_document(frame)]
-        answers = await asyncio.gather(*(_probe(frame, script) for frame in frames))
-        if script == PROBE and "moving" in answers:
-            await asyncio.gather(*(_painted(page) for _, page in self._ledger.open_pages()))
-        return all(answer == "rest" for answer in answers)
-
-
-def has_document(frame: Frame) -> bool:
-    """Say whether a frame shows a document; one that is to be loaded lazily has none, and would answer nothing."""
-    return frame.parent_frame is None or bool(frame.url)
-
-
-async def _painted(page: Page) -> None:
-    from playwright.async_api import Error
-
-    try:
-        async with asyncio.timeout(FRAME_S):
-            await page.evaluate(FRAME)
-    except (Error, TimeoutError):
-        return  # a page that is going, or is not painted: the next look says which
-
-
-async def _probe(frame: Frame, script: str) -> str:
-    from playwright.async_api import Error
-
-    try:
-        async with asyncio.timeout(ROUND_TRIP_S):
-            return str(await frame.evaluate(script))
-    except Error as error:
-        if frame.page.is_closed() or frame.is_detached():
-            return "rest"
-        if re.search(WENT_AWAY, error.message):
-            return "busy"
-        message = f"the browser stopped answering: {error.message.splitlines()[0]}"
-        raise BrowserDiedError(message) from error
-    except TimeoutError as error:
-        message = f"{frame.url} did not answer within {ROUND_TRIP_S:.0f} s; it may be in an endless loop"
-        raise BrowserDiedError(message) from error

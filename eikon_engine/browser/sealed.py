@@ -5,26 +5,32 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.delivery import FETCHES, Delivery
+from eikon_engine.browser.feed import feed, with_stream_header
 from eikon_engine.browser.net_errors import ABORT_CODES
+from eikon_engine.browser.schedule import FETCHES, Schedule
+from eikon_engine.browser.socket_player import SocketPlayer
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.network.socket import SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from playwright.async_api import Request, Route, WebSocketRoute
+    from collections.abc import Coroutine, Iterator
+
+    from playwright.async_api import Request, Route
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
     from eikon_engine.network.matching import Miss
+    from eikon_engine.network.moment import Moment
     from eikon_engine.network.store import NetworkRecording
 
 DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 """Response headers that speak of the transport, which a served answer does not have."""
-READ_BY_SCRIPTS: Final = frozenset({"fetch", "xhr"})
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -32,7 +38,7 @@ OK: Final = 200
 
 
 class SealedTraffic:
-    """Serve recorded exchanges by key and occurrence, in recorded order of completion; block the rest."""
+    """Serve recorded exchanges by key and occurrence, at their recorded moments; block the rest."""
 
     def __init__(self, recording: NetworkRecording) -> None:
         """Serve from `recording`."""
@@ -42,24 +48,24 @@ class SealedTraffic:
         self._continued: dict[Request, Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._redoing = 0
-        self._sockets: list[NetworkMiss] = []
         self._notes: list[str] = [recording.torn] if recording.torn else []
-        self._session: Session | None = None
-        self._delivery: Delivery | None = None
+        self._running: _Running | None = None
 
     async def start(self, session: Session) -> None:
         """Route everything."""
-        self._session = session
-        completions = (each.completion for each in self._recording.exchanges if each.completion is not None)
-        self._delivery = Delivery(session, completions)
+        schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
+        sockets = SocketPlayer(session, schedule, self._recording)
+        self._running = _Running(session, schedule, sockets)
+        session.rest.agenda = schedule
         session.rest.pending.append(lambda: self._redoing)
         await session.context.route("**/*", self._serve)
-        await session.context.route_web_socket(lambda _url: True, self._refuse_socket)
+        await session.context.route_web_socket(lambda _url: True, sockets.play)
 
     async def stop(self) -> None:
         """End what is still being delivered."""
-        if self._delivery is not None:
-            await self._delivery.stop()
+        if self._running is not None:
+            await self._running.sockets.stop()
+            await self._running.schedule.stop()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -75,24 +81,32 @@ class SealedTraffic:
 
     def outcome(self) -> NetworkOutcome:
         """Sum up hits, misses and what nobody asked for."""
+        sockets = self._now.sockets
+        late = self._now.schedule.late
+        notes = [*self._notes]
+        if late:
+            notes.append(f"schedule: {late} of the recorded answers and messages came later than in the recording")
         return NetworkOutcome(
-            served=len(self._playback.hits),
-            misses=(*(_network_miss(miss) for miss in self._playback.misses), *self._sockets),
-            unused=tuple(exchange.key for exchange in self._playback.unused() if not exchange.pending),
-            notes=tuple(self._notes),
+            served=len(self._playback.hits) + sockets.served,
+            misses=(*(_network_miss(miss) for miss in self._playback.misses), *sockets.misses),
+            unused=(
+                *(exchange.key for exchange in self._playback.unused() if not exchange.pending),
+                *sockets.unused(),
+            ),
+            notes=tuple(notes),
         )
 
     async def _serve(self, route: Route) -> None:
         try:
             await self._meet(route)
         except EikonError as error:
-            self._running().ledger.fail(error)
+            self._now.session.ledger.fail(error)
             await self._abort(route, "failed")
 
     async def _meet(self, route: Route) -> None:
         """Find the answer to a request in the recording, and give it."""
         request = route.request
-        session = self._running()
+        session = self._now.session
         exchange = self._continuations.pop(request.url, None) if request.is_navigation_request() else None
         if exchange is not None:
             self._continued[request] = exchange
@@ -110,8 +124,8 @@ class SealedTraffic:
         if not isinstance(match, Hit):
             await self._abort(route, "blockedbyclient")
         elif match.exchange.pending:
-            session.ledger.forget(request)
-            self._turns().never += int(request.resource_type in FETCHES)
+            self._now.schedule.never(request)
+            session.ledger.changed.set()
         elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:
             await self._redirect(route, match.exchange)
         else:
@@ -119,7 +133,8 @@ class SealedTraffic:
 
     async def _answer(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""
-        async with self._turns().turn(exchange.completion, exchange.request.resource_type):
+        moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
+        async with self._now.schedule.turn(moment, route.request, at_once=_is_main_document(route.request)):
             response = exchange.response
             if response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
@@ -127,17 +142,27 @@ class SealedTraffic:
                 self._notes.append(f"{exchange.key}: its body was lost in the recording ({response.body_missing})")
                 await self._abort(route, "failed")
             else:
-                hops = () if exchange.request.is_navigation else exchange.hops
-                cookies = tuple(pair for hop in hops for pair in hop.headers if pair[0].lower() == "set-cookie")
-                await self._fulfill(route, response.status, (*cookies, *response.headers), self._body(response))
+                await self._give(route, exchange, response)
                 await self._arrived(route.request)
+
+    async def _give(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
+        hops = () if exchange.request.is_navigation else exchange.hops
+        cookies = tuple(pair for hop in hops for pair in hop.headers if pair[0].lower() == "set-cookie")
+        headers = (*cookies, *response.headers)
+        if not exchange.pieces or route.request.resource_type not in FETCHES:
+            await self._fulfill(route, response.status, headers, self._body(response))
+            return
+        name = str(exchange.ordinal)
+        await self._fulfill(route, response.status, with_stream_header(headers, name), b"")
+        body = self._body(response) if response.body is not None else b""
+        self._spawn(feed(self._now.schedule, route.request, exchange, body))
 
     async def _arrived(self, request: Request) -> None:
         """Wait until a script has its answer: two that are on their way together may overtake each other."""
-        if request.resource_type not in READ_BY_SCRIPTS:
+        if request.resource_type not in FETCHES:
             return
         deadline = time.monotonic() + ARRIVAL_S
-        while request in self._running().ledger.in_flight and time.monotonic() < deadline:  # noqa: ASYNC110 - as below
+        while request in self._now.session.ledger.in_flight and time.monotonic() < deadline:  # noqa: ASYNC110 - as below
             await asyncio.sleep(0.002)  # the event that tells of an end tells of every request, and others clear it
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
@@ -145,7 +170,7 @@ class SealedTraffic:
 
         A fulfilled redirect would send the browser past our routes, to the network.
         """
-        session = self._running()
+        session = self._now.session
         request = route.request
         target = session.restorer.restore((exchange.response.url if exchange.response else "").encode()).decode()
         session.redirects_served += 1
@@ -158,9 +183,7 @@ class SealedTraffic:
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
         self._redoing += 1
-        task = asyncio.ensure_future(self._navigate(request, target))
-        self._tasks.add(task)
-        task.add_done_callback(self._on_navigated)
+        self._spawn(self._navigate(request, target))
 
     async def _navigate(self, request: Request, target: str) -> None:
         from playwright.async_api import Error
@@ -170,13 +193,19 @@ class SealedTraffic:
         except Error as error:
             if "ERR_ABORTED" not in error.message and "Download is starting" not in error.message:
                 self._notes.append(f"the redirect to {target} could not be followed: {error.message.splitlines()[0]}")
+        finally:
+            self._redoing -= 1
 
-    def _on_navigated(self, task: asyncio.Task[None]) -> None:
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
-        self._redoing -= 1
-        self._running().ledger.changed.set()
+        self._now.session.ledger.changed.set()
         if not task.cancelled() and task.exception() is not None:
-            self._notes.append(f"a recorded redirect could not be followed: {task.exception()}")
+            self._notes.append(f"a recorded answer could not be given: {task.exception()}")
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
         from playwright.async_api import Error
@@ -184,7 +213,7 @@ class SealedTraffic:
         try:
             await route.fulfill(status=status, headers=_served_headers(headers), body=body)
         except Error:
-            self._running().ledger.changed.set()  # the page or the request went away before its answer
+            self._now.session.ledger.changed.set()  # the page or the request went away before its answer
 
     async def _abort(self, route: Route, code: str) -> None:
         from playwright.async_api import Error
@@ -192,29 +221,54 @@ class SealedTraffic:
         try:
             await route.abort(code)
         except Error:
-            self._running().ledger.changed.set()  # as above
+            self._now.session.ledger.changed.set()  # as above
 
     def _body(self, response: RecordedResponse) -> bytes:
         if response.body is None:
             return b""
-        return self._running().restorer.restore(self._recording.body(response.body))
+        return self._now.session.restorer.restore(self._recording.body(response.body))
 
-    async def _refuse_socket(self, socket: WebSocketRoute) -> None:
-        reason = "WebSocket traffic is not recorded, and nothing may leave a sealed replay"
-        self._sockets.append(NetworkMiss(key=f"WEBSOCKET {socket.url}", reason=reason))
-        await socket.close()
-
-    def _running(self) -> Session:
-        if self._session is None:
+    @property
+    def _now(self) -> _Running:
+        if self._running is None:
             message = "sealed traffic is used before it was started"
             raise RuntimeError(message)
-        return self._session
+        return self._running
 
-    def _turns(self) -> Delivery:
-        if self._delivery is None:
-            message = "sealed traffic is used before it was started"
-            raise RuntimeError(message)
-        return self._delivery
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """What serves one session."""
+
+    session: Session
+    schedule: Schedule
+    sockets: SocketPlayer
+
+
+def _moments(recording: NetworkRecording) -> Iterator[Moment]:
+    for exchange in recording.exchanges:
+        yield from (piece.moment for piece in exchange.pieces)
+        if exchange.moment is not None:
+            yield exchange.moment
+    for event in recording.sockets:
+        if not isinstance(event, SocketOpened) and _sender(event) == "server":
+            yield event.moment
+
+
+def _sender(event: SocketMessage | SocketClosed) -> str:
+    return event.sender if isinstance(event, SocketMessage) else event.closer
+
+
+def _is_main_document(request: Request) -> bool:
+    """Say whether a request is for the document of a page, which answers no question until it shows."""
+    from playwright.async_api import Error
+
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except Error:
+        return True  # the first document of a popup
 
 
 def _has_frame(request: Request) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from eikon_engine.browser.ledger import PageLedger
+from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
 from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
 from eikon_engine.errors import TraceFieldError
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Environment
 
 
+INIT_SCRIPTS: Final = ("init_determinism.js", "init_streams.js", "init_shadow.js", "init_look.js")
+"""What runs in every document before its own scripts, in this order."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionOptions:
     """What a session is made from, beside its browser."""
@@ -36,6 +41,8 @@ class SessionOptions:
     """Names of the secrets that are kept out of everything from the start; others from the moment they are typed."""
     scripts: bool = True
     """Whether pages may run JavaScript."""
+    natural: bool = False
+    """Whether the page's clock runs by itself: for recordings only, a replay steps it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,14 +93,15 @@ class Session:
 @asynccontextmanager
 async def open_session(browser: Browser, options: SessionOptions, traffic: Traffic) -> AsyncIterator[Session]:
     """Open a context with one page in it, its routes set before the page opens."""
-    context = await _open_context(browser, options)
+    clock: PageClock = NaturalClock() if options.natural else SteppedClock()
+    context = await _open_context(browser, options, clock)
     try:
         ledger = PageLedger(context)
         browser.on("disconnected", lambda _browser: ledger.mark_dead())
         session = Session(
             context=context,
             ledger=ledger,
-            rest=Rest(context, ledger, options.environment.tick_ms),
+            rest=Rest(clock, ledger, options.environment.tick_ms),
             environment=options.environment,
             secrets=options.secrets,
             redactor=Redactor({name: options.secrets.values[name] for name in options.kept_secrets}),
@@ -122,7 +130,7 @@ async def _close(browser: Browser, context: BrowserContext) -> None:
         # a browser that is gone has nothing left to close
 
 
-async def _open_context(browser: Browser, options: SessionOptions) -> BrowserContext:
+async def _open_context(browser: Browser, options: SessionOptions, clock: PageClock) -> BrowserContext:
     """Open a context as the environment says.
 
     Raises:
@@ -131,7 +139,7 @@ async def _open_context(browser: Browser, options: SessionOptions) -> BrowserCon
     async with _accepted():
         context = await browser.new_context(**context_arguments(options))
         if options.scripts:
-            await context.clock.pause_at(options.environment.clock_start_ms / 1000)
+            await clock.start(context, options.environment.clock_start_ms)
             for script in init_scripts(options.environment.random_seed):
                 await context.add_init_script(script)
     return context
@@ -170,7 +178,6 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
 def init_scripts(seed: int) -> tuple[str, ...]:
     """Return the scripts that run in every document, in their order; the same ones in recording and replay."""
     folder = files("eikon_engine.browser")
-    determinism = folder.joinpath("init_determinism.js").read_text(encoding="utf-8")
-    shadow = folder.joinpath("init_shadow.js").read_text(encoding="utf-8")
+    determinism, *others = (folder.joinpath(name).read_text(encoding="utf-8") for name in INIT_SCRIPTS)
     comment_end = determinism.index("(seed =>")
-    return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", shadow)
+    return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", *others)

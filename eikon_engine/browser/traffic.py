@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from eikon_engine.browser.sockets import LiveSockets
 from eikon_engine.outcome.outcomes import NetworkOutcome
 
 if TYPE_CHECKING:
-    from playwright.async_api import Request, Route, WebSocketRoute
+    from playwright.async_api import Request, Route
 
     from eikon_engine.browser.session import Session
 
@@ -44,17 +45,20 @@ class LiveTraffic:
     def __init__(self) -> None:
         """Begin with nothing served."""
         self._served = 0
-        self._sockets: list[str] = []
+        self.sockets: LiveSockets | None = None
         self._session: Session | None = None
 
     async def start(self, session: Session) -> None:
         """Route everything."""
         self._session = session
+        self.sockets = LiveSockets(session)
         await session.context.route("**/*", self._pass_on)
-        await session.context.route_web_socket(lambda _url: True, self._pass_on_socket)
+        await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
 
     async def stop(self) -> None:
-        """Do nothing: nothing runs in the background."""
+        """End what waits to be passed on."""
+        if self.sockets is not None:
+            await self.sockets.stop()
 
     def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - asked of every kind of traffic
         """Say no: the network redirects by itself."""
@@ -65,9 +69,8 @@ class LiveTraffic:
         return ()
 
     def outcome(self) -> NetworkOutcome:
-        """Count the requests, and name what is not recorded."""
-        notes = (f"WebSocket traffic is passed on but not recorded: {url}" for url in self._sockets)
-        return NetworkOutcome(served=self._served, notes=tuple(notes))
+        """Count the requests."""
+        return NetworkOutcome(served=self._served)
 
     async def _pass_on(self, route: Route) -> None:
         from playwright.async_api import Error
@@ -79,7 +82,3 @@ class LiveTraffic:
             await route.continue_()
         except Error:
             self._served -= 1  # the page or the request went away while it was held back
-
-    def _pass_on_socket(self, socket: WebSocketRoute) -> None:
-        self._sockets.append(socket.url)
-        socket.connect_to_server()

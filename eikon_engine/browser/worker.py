@@ -94,11 +94,13 @@ class BrowserWorker:
             raise BrowserDiedError(message) from error
 
     async def _execute(self, action: Action, recorded: Observation | None) -> Performed:
+        await self.session.rest.begin(recorded.begun_ms if recorded is not None else None)
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
         await self.session.rest.settle(self._settle_ms(action, recorded))
         error = error or self._unasked_answers(action, armed)
         sight = await observe(self.session, deed.bound)
+        self.session.rest.end()
         return Performed(
             result=Succeeded() if error is None else self._failed(error),
             observation=sight.observation,
@@ -156,7 +158,7 @@ class BrowserWorker:
         """Let as much page time pass as in the recording, minus what the action has used already."""
         if recorded is None:
             return 0.0 if isinstance(action, LOOKING) else self.session.environment.settle_ms
-        return max(0.0, recorded.virtual_ms - self.session.rest.virtual_ms)
+        return max(0.0, recorded.virtual_ms - self.session.rest.used_ms)
 
     def _unasked_answers(self, action: Action, armed: int) -> ActionError | None:
         answers = self.session.ledger.answers

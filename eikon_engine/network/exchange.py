@@ -7,6 +7,7 @@ from typing import Self, TypeAlias
 from pydantic import Field, model_validator
 
 from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url
+from eikon_engine.network.moment import Moment
 from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.record import Record
 
@@ -57,6 +58,14 @@ class RecordedResponse(Record):
         return self
 
 
+class Piece(Record):
+    """A part of a body that came by itself: what a page reads while an answer is still on its way."""
+
+    length: int = Field(ge=0)
+    """Bytes of the body; 0 for the headers, which come first."""
+    moment: Moment
+
+
 class Exchange(Record):
     """A request, its redirects, and its answer or failure; neither of the two while it was still pending at the end."""
 
@@ -72,11 +81,22 @@ class Exchange(Record):
     failure: str | None = Field(default=None, min_length=1)
     """The browser's word for what went wrong, such as `net::ERR_ABORTED`."""
     started_ms: float = Field(allow_inf_nan=False)
-    """Milliseconds since the recording began."""
+    """Page time since the mission began, in milliseconds."""
     completed_ms: float | None = Field(default=None, allow_inf_nan=False)
-    """When the last byte, or the failure, came; None if neither did before the recording ended."""
+    """Page time when the last byte, or the failure, came; None if neither did before the recording ended."""
     completion: int | None = Field(default=None, ge=0)
-    """Place in the order of completion."""
+    """Place of that in the order of everything that came, see `Moment.order`."""
+    phase: int = Field(default=0, ge=0)
+    """When that was, see `Moment.phase`."""
+    pieces: tuple[Piece, ...] = ()
+    """The body as it came, where a page may have read it piece by piece; empty where it came as a whole."""
+
+    @property
+    def moment(self) -> Moment | None:
+        """Return when the exchange ended; None if it did not."""
+        if self.completion is None or self.completed_ms is None:
+            return None
+        return Moment(order=self.completion, at_ms=max(0, round(self.completed_ms)), phase=self.phase)
 
     @property
     def pending(self) -> bool:
@@ -99,6 +119,13 @@ class Exchange(Record):
             raise ValueError(message)
         if self.pending and self.completion is not None:
             message = f"completion is {self.completion}, but neither response nor failure is given; give one"
+            raise ValueError(message)
+        if self.pieces and self.response is None:
+            message = f"{len(self.pieces)} pieces of a body are given, but no response; give both"
+            raise ValueError(message)
+        body = self.response.body if self.response is not None else None
+        if self.pieces and sum(piece.length for piece in self.pieces) != (body.size if body is not None else 0):
+            message = "the lengths of the pieces do not add up to the size of the body"
             raise ValueError(message)
         if self.completed_ms is not None and self.completed_ms < self.started_ms:
             message = f"completed_ms {self.completed_ms} lies before started_ms {self.started_ms}"

@@ -1,14 +1,15 @@
-"""The network part of a bundle: `index.jsonl` with one exchange a line, and the bodies in `blobs/`."""
+"""The network part of a bundle: exchanges in `index.jsonl`, WebSockets in `sockets.jsonl`, bodies in `blobs/`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.errors import AttachmentMissingError, OutputError, TraceFieldError, TraceSyntaxError
 from eikon_engine.network.exchange import Exchange
+from eikon_engine.network.socket import SocketEvent, SocketMessage
 from eikon_engine.trace.blobs import BlobRef, BlobStore
 
 if TYPE_CHECKING:
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 INDEX_NAME: Final = "index.jsonl"
+SOCKETS_NAME: Final = "sockets.jsonl"
 BLOBS_NAME: Final = "blobs"
 _SHOWN_BYTES: Final = 40
+_EXCHANGE: Final[TypeAdapter[Exchange]] = TypeAdapter(Exchange)
+_SOCKET_EVENT: Final[TypeAdapter[SocketEvent]] = TypeAdapter(SocketEvent)
+_Line = TypeVar("_Line")
 
 
 class NetworkWriter:
@@ -38,6 +43,7 @@ class NetworkWriter:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._index = self._path.open("xb")
+            self._sockets = (folder / SOCKETS_NAME).open("xb")
         except FileExistsError as error:
             message = f"{self._path}: a recording lies here already; choose another folder"
             raise OutputError(message) from error
@@ -68,9 +74,22 @@ class NetworkWriter:
         except OSError as error:
             raise OutputError(_unwritable(self._path, error)) from error
 
+    def append_socket(self, event: SocketEvent) -> None:
+        """Write what happened on a WebSocket, and flush it.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        try:
+            self._sockets.write(event.model_dump_json().encode() + b"\n")
+            self._sockets.flush()
+        except OSError as error:
+            raise OutputError(_unwritable(self._path.with_name(SOCKETS_NAME), error)) from error
+
     def close(self) -> None:
-        """End the index; a second call does nothing."""
+        """End the files; a second call does nothing."""
         self._index.close()
+        self._sockets.close()
 
     def __enter__(self) -> Self:
         """Return the writer itself."""
@@ -90,8 +109,17 @@ class NetworkRecording:
     exchanges: tuple[Exchange, ...]
     """In the order in which the requests were issued."""
     torn: str | None
-    """Where the index breaks off in the middle of its last line; None if it is whole."""
+    """Where a file breaks off in the middle of its last line; None if they are whole."""
     blobs: BlobStore
+    sockets: tuple[SocketEvent, ...] = ()
+    """In the order in which they happened."""
+
+    @property
+    def refs(self) -> tuple[BlobRef, ...]:
+        """Name every blob the network part refers to, each once."""
+        bodies = (ref for exchange in self.exchanges for ref in exchange.blobs)
+        messages = (event.body for event in self.sockets if isinstance(event, SocketMessage))
+        return tuple(dict.fromkeys(ref for ref in (*bodies, *messages) if ref is not None))
 
     def body(self, ref: BlobRef) -> bytes:
         """Read a body.
@@ -112,19 +140,36 @@ def read_network(folder: Path) -> NetworkRecording:
         TraceFieldError: a line is no exchange, or two exchanges claim one place.
     """
     path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), _Places()
-    *lines, rest = _read_index(path).split(b"\n")
-    exchanges: list[Exchange] = []
+    exchanges, torn = _read_lines(path, _EXCHANGE, "exchange")
+    for number, exchange in exchanges:
+        places.claim(exchange, f"{path}, line {number}")
+        _demand_blobs(exchange, blobs, f"{path}, line {number}")
+    path = folder / SOCKETS_NAME
+    sockets, torn_sockets = _read_lines(path, _SOCKET_EVENT, "socket event") if path.exists() else ([], None)
+    for number, event in sockets:
+        if isinstance(event, SocketMessage) and event.body is not None and not blobs.has(event.body):
+            message = f"{path}, line {number}: {blobs.path(event.body)} is missing, a message; restore the bundle"
+            raise AttachmentMissingError(message)
+    return NetworkRecording(
+        exchanges=tuple(sorted((each for _, each in exchanges), key=lambda exchange: exchange.ordinal)),
+        torn=torn or torn_sockets,
+        blobs=blobs,
+        sockets=tuple(sorted((each for _, each in sockets), key=lambda event: event.moment.order)),
+    )
+
+
+def _read_lines(path: Path, kind: TypeAdapter[_Line], name: str) -> tuple[list[tuple[int, _Line]], str | None]:
+    """Read a file of lines, each with its number; say where it is torn, if it is."""
+    *lines, rest = _read_file(path).split(b"\n")
+    read: list[tuple[int, _Line]] = []
     for number, line in enumerate((*lines, rest) if rest else lines, start=1):
         try:
-            exchange = _parse_line(line, f"{path}, line {number}")
+            read.append((number, _parse_line(line, kind, f"{path}, line {number}", name)))
         except TraceSyntaxError as error:
             if number <= len(lines):
                 raise
-            return _recording(exchanges, blobs, torn=f"{error.message}; the {len(lines)} lines before it are used")
-        places.claim(exchange, f"{path}, line {number}")
-        _demand_blobs(exchange, blobs, f"{path}, line {number}")
-        exchanges.append(exchange)
-    return _recording(exchanges, blobs, torn=None)
+            return read, f"{error.message}; the {len(lines)} lines before it are used"
+    return read, None
 
 
 class _Places:
@@ -147,28 +192,23 @@ class _Places:
         self._taken.update(dict.fromkeys(places, name))
 
 
-def _recording(exchanges: list[Exchange], blobs: BlobStore, *, torn: str | None) -> NetworkRecording:
-    ordered = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
-    return NetworkRecording(exchanges=ordered, torn=torn, blobs=blobs)
-
-
-def _read_index(path: Path) -> bytes:
+def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        message = f"{path}: the index of the recorded network cannot be read ({error.strerror}); restore the bundle"
+        message = f"{path}: the recorded network cannot be read ({error.strerror}); restore the bundle"
         raise AttachmentMissingError(message) from error
 
 
-def _parse_line(line: bytes, where: str) -> Exchange:
+def _parse_line(line: bytes, kind: TypeAdapter[_Line], where: str, name: str) -> _Line:
     try:
-        return Exchange.model_validate_json(line)
+        return kind.validate_json(line)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         if fault["type"] == "json_invalid":
             message = f"{where}: a JSON object was expected, found {_clip(line)} ({fault['msg']})"
             raise TraceSyntaxError(message) from error
-        field = ".".join(map(str, fault["loc"])) or "exchange"
+        field = ".".join(map(str, fault["loc"])) or name
         message = f"{where}: {field}: {fault['msg'].removeprefix('Value error, ')}"
         raise TraceFieldError(message) from error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.capture import NetworkCapture
 from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from eikon_engine.skills.registry import SkillRegistry
 
 STORAGE_STATE_FILE = "storage_state.json"
+TICK_MS: Final = 500.0
+NATURAL_TICK_MS: Final = 50.0
+"""Longest steps in which a replay repeats time that ran by itself."""
 GIVE_IT = "name it in RecordOptions.secrets, keep it out of ids, and record again"
 
 
@@ -59,11 +62,13 @@ async def open_recorder(
             storage_state=_storage_state(chosen.storage_state),
             secrets=Secrets(chosen.secrets),
             kept_secrets=frozenset(chosen.secrets),
+            natural=chosen.clock == "natural",
         )
         async with open_worker(launched.browser, session_options, LiveTraffic()) as worker:
             writer = BundleWriter(directory)
             worker.session.uploads = writer.files
             capture = NetworkCapture(worker.session, writer.network)
+            await capture.start()
             recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
             start = StartState(storage_state=await _keep_start(worker, writer), secrets=tuple(sorted(chosen.secrets)))
             writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
@@ -131,6 +136,8 @@ async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Env
         clock_start_ms=int(start.timestamp() * 1000),
         random_seed=options.random_seed,
         settle_ms=options.settle_ms,
+        clock=options.clock,
+        tick_ms=NATURAL_TICK_MS if options.clock == "natural" else TICK_MS,
     )
 
 

@@ -27,6 +27,9 @@ class RecordOptions:
     color_scheme: Literal["light", "dark", "no-preference"] = "light"
     clock_start: datetime | None = None
     """What the page's clock shows at the start; the time of the recording if left out."""
+    clock: Literal["stepped", "natural"] = "stepped"
+    """Whether the page's clock stands still while the agent thinks, or runs by itself as in any browser; see
+    `docs/recording.md` for what each is good for."""
     random_seed: int = 1
     settle_ms: float = 500.0
     """Page time that passes after each action."""

@@ -114,7 +114,7 @@ def verify_bundle(bundle: Bundle) -> None:
     if recording.torn is not None and (bundle.root / TRACE_FILE).exists():
         message = f"{recording.torn}; the recording was complete once, so the bundle is damaged: restore it"
         raise TraceSyntaxError(message)
-    for ref in dict.fromkeys(ref for exchange in recording.exchanges for ref in exchange.blobs):
+    for ref in recording.refs:
         recording.blobs.verify(ref)
 
 

@@ -37,6 +37,8 @@ class Environment(Record):
     """SHA-256 over the sorted list of installed fonts; empty where it cannot be told."""
     clock_start_ms: int
     """What the page's clock shows when the mission begins, in milliseconds since 1970 UTC."""
+    clock: Literal["stepped", "natural"] = "stepped"
+    """Whether the page's clock stood still but for steps while the mission was recorded, or ran by itself."""
     random_seed: int = Field(ge=1, lt=2**31)
     settle_ms: float = 500.0
     """Page time that passes after each action before it is observed."""

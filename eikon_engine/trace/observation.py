@@ -91,5 +91,7 @@ class Observation(Record):
     page_errors: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     """Keys of the requests issued, sorted: their order differs between identical runs."""
+    begun_ms: float = Field(default=0.0, ge=0)
+    """Page time since the mission began, when the action did; not compared."""
     virtual_ms: float = Field(default=0.0, ge=0)
-    """Page time used by the action."""
+    """Page time used by the action; not compared."""

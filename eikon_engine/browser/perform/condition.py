@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
 
 _STEP_MS = 50.0
+_PATIENCE = 10.0
+"""A condition that has not held for long is looked at less often: next after a tenth of the time so far."""
 _ANY = Readiness(visible=False)
 
 
@@ -43,8 +45,9 @@ async def wait_for(session: Session, action: WaitFor) -> Deed:
         if waited >= action.timeout_ms:
             message = f"waited {waited:.0f} ms of page time for {describe(action.condition)}; {found[1]}"
             raise WaitTimeoutError(message)
-        await session.rest.tick(min(_STEP_MS, action.timeout_ms - waited))
-        waited += _STEP_MS
+        step = min(max(_STEP_MS, waited // _PATIENCE // _STEP_MS * _STEP_MS), action.timeout_ms - waited)
+        await session.rest.tick(step)
+        waited += step
     return Deed()
 
 

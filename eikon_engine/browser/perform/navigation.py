@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import TYPE_CHECKING
 
+from eikon_engine.browser.look import WENT_AWAY
 from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.browser.playwright_errors import translate
-from eikon_engine.browser.rest import WENT_AWAY
 from eikon_engine.errors import NavigationError
 
 if TYPE_CHECKING:
@@ -70,8 +71,10 @@ async def _load(session: Session, load: Awaitable[Response | None], wanted: str)
     from playwright.async_api import Error
 
     redirects, downloads = session.redirects_served, session.ledger.downloads_begun
+    task = asyncio.ensure_future(load)
     try:
-        return await load
+        await session.rest.drive(task)
+        return task.result()
     except Error as error:
         if session.redirects_served > redirects:
             return None  # a recorded redirect of a document is followed by a navigation of our own

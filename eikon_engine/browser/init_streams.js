@@ -1,0 +1,170 @@
+// Runs in every document before its own scripts: answers that come piece by piece, and event sources made of them.
+// A served answer cannot be given in pieces, so that one which was recorded in pieces comes empty, under a name; its
+// pieces are fed to a stream in its place. Part of recording and replay alike, so that event sources behave alike.
+(() => {
+  const own = window.__eikon__;
+  const NAME = 'x-eikon-stream';
+  const sources = new Map();
+  const sourceOf = id => {
+    if (!sources.has(id)) {
+      const source = {};
+      source.stream = new ReadableStream({
+        start(controller) { source.controller = controller; },
+        cancel() { source.over = true; },
+      });
+      sources.set(id, source);
+    }
+    return sources.get(id);
+  };
+  own.feed = (id, base64, ends) => {
+    const source = sourceOf(id);
+    if (source.over) return;
+    const text = atob(base64);
+    if (text.length) source.controller.enqueue(Uint8Array.from(text, each => each.charCodeAt(0)));
+    if (ends === 'end') source.controller.close();
+    source.over = ends !== '';
+  };
+
+  const streamed = (response, id, signal) => {
+    const source = sourceOf(id);
+    signal?.addEventListener('abort', () => {
+      if (!source.over) source.controller.error(signal.reason);
+      source.over = true;
+    });
+    const headers = new Headers(response.headers);
+    headers.delete(NAME);
+    const copy = new Response(source.stream, { status: response.status, statusText: response.statusText, headers });
+    for (const name of ['url', 'redirected', 'type']) Object.defineProperty(copy, name, { value: response[name] });
+    return copy;
+  };
+  if (window.fetch) {
+    window.fetch = new Proxy(window.fetch, {
+      apply(native, self, values) {
+        const signal = values[1]?.signal ?? values[0]?.signal;
+        return Reflect.apply(native, self, values).then(response => {
+          const id = response.headers.get(NAME);
+          return id === null ? response : streamed(response, id, signal);
+        });
+      },
+    });
+  }
+
+  // https://html.spec.whatwg.org/multipage/server-sent-events.html, over fetch, with the page's own timers.
+  const { fetch, setTimeout } = window;
+  class EventSource extends EventTarget {
+    static CONNECTING = 0;
+    static OPEN = 1;
+    static CLOSED = 2;
+    #state = 0;
+    #retry = 3000;
+    #lastId = '';
+    #abort = new AbortController();
+    #handlers = {};
+
+    constructor(url, init = {}) {
+      super();
+      try {
+        this.url = new URL(url, document.baseURI).href;
+      } catch {
+        throw new DOMException(`Failed to construct 'EventSource': Cannot open an EventSource to '${url}'.`, 'SyntaxError');
+      }
+      this.withCredentials = Boolean(init?.withCredentials);
+      this.#connect();
+    }
+
+    get readyState() { return this.#state; }
+    get CONNECTING() { return 0; }
+    get OPEN() { return 1; }
+    get CLOSED() { return 2; }
+    close() {
+      this.#state = 2;
+      this.#abort.abort();
+    }
+
+    handler(kind, value) {
+      if (value === undefined) return this.#handlers[kind] ?? null;
+      if (this.#handlers[kind]) this.removeEventListener(kind, this.#handlers[kind]);
+      this.#handlers[kind] = typeof value === 'function' ? value : null;
+      if (this.#handlers[kind]) this.addEventListener(kind, this.#handlers[kind]);
+    }
+
+    async #connect() {
+      const headers = { accept: 'text/event-stream' };
+      if (this.#lastId) headers['last-event-id'] = this.#lastId;
+      try {
+        const response = await fetch(this.url, {
+          headers, cache: 'no-store', credentials: this.withCredentials ? 'include' : 'same-origin',
+          signal: this.#abort.signal,
+        });
+        const kind = (response.headers.get('content-type') || '').split(';')[0].trim().toLowerCase();
+        if (response.status !== 200 || kind !== 'text/event-stream') {
+          response.body?.cancel();
+          this.#fail();
+          return;
+        }
+        if (this.#state === 2) return;
+        this.#state = 1;
+        this.dispatchEvent(new Event('open'));
+        await this.#read(response);
+      } catch {
+        if (this.#state === 2) return;
+      }
+      this.#again();
+    }
+
+    async #read(response) {
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let text = '', message = { data: [], kind: '' };
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done || this.#state === 2) return;
+        text += value;
+        const lines = text.split(/\r\n|\n|\r(?!$)/);
+        text = lines.pop();
+        for (const line of lines) {
+          if (line === '') {
+            this.#dispatch(message, response.url);
+            message = { data: [], kind: '' };
+          } else {
+            this.#field(message, line);
+          }
+        }
+      }
+    }
+
+    #field(message, line) {
+      const [, name, value] = /^([^:]*):? ?([^]*)$/.exec(line);
+      if (name === 'data') message.data.push(value);
+      else if (name === 'event') message.kind = value;
+      else if (name === 'id' && !value.includes('\0')) this.#lastId = value;
+      else if (name === 'retry' && /^\d+$/.test(value)) this.#retry = Number(value);
+    }
+
+    #dispatch(message, url) {
+      if (!message.data.length || this.#state === 2) return;
+      this.dispatchEvent(new MessageEvent(message.kind || 'message', {
+        data: message.data.join('\n'), lastEventId: this.#lastId, origin: new URL(url || this.url).origin,
+      }));
+    }
+
+    #again() {
+      if (this.#state === 2) return;
+      this.#state = 0;
+      this.dispatchEvent(new Event('error'));
+      setTimeout(() => { if (this.#state === 0) this.#connect(); }, this.#retry);
+    }
+
+    #fail() {
+      if (this.#state === 2) return;
+      this.#state = 2;
+      this.dispatchEvent(new Event('error'));
+    }
+  }
+  for (const kind of ['open', 'message', 'error']) {
+    Object.defineProperty(EventSource.prototype, `on${kind}`, {
+      get() { return this.handler(kind); },
+      set(value) { this.handler(kind, value); },
+    });
+  }
+  if (window.EventSource) window.EventSource = EventSource;
+})();

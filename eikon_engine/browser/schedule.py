@@ -1,0 +1,232 @@
+"""Bring what a recording has, at its page time and in its order: a replay is a discrete-event simulation of it.
+
+What is recorded - an answer, a piece of one, a WebSocket message - has a moment. It is due once the phase of the replay
+and the page's clock have reached that moment; what is due is delivered one after the other. Where the next in order has
+no cause yet, such as a request that was not made, the pages are left to come to rest; if the cause is still not there,
+the next one goes, and the other is delivered as soon as its cause comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.look import PENDING, look_at
+from eikon_engine.browser.rest import BLOCKED_S
+from eikon_engine.errors import BrowserDiedError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from playwright.async_api import Request
+
+    from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.rest import Rest
+    from eikon_engine.network.moment import Moment
+
+FETCHES: Final = frozenset({"fetch", "xhr"})
+"""Resource types of what a page counts as asked for; it does so before anybody else hears of a request."""
+
+
+OVERDUE_MS: Final = 1000.0
+"""Page time after which what is recorded for a later action is delivered to an action that waits; that, and what is
+hurried, happens only to a replay that has left its recording, and counts as late."""
+
+
+@dataclass(slots=True, eq=False)
+class _Turn:
+    """Something whose cause is there, and that waits for its moment."""
+
+    moment: Moment
+    request: Request | None
+    at_once: bool
+    """Whether its time does not matter: no clock can be moved while a page waits for its document."""
+    granted: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_fetch(self) -> bool:
+        return self.request is not None and self.request.resource_type in FETCHES
+
+
+class Schedule:
+    """Hand out turns in recorded order, none before its time."""
+
+    def __init__(self, rest: Rest, ledger: PageLedger, moments: Iterable[Moment]) -> None:
+        """Expect these moments; each one is taken once."""
+        self._rest = rest
+        self._ledger = ledger
+        self._coming = [(moment.order, moment) for moment in moments]
+        heapq.heapify(self._coming)
+        self._times = sorted((moment.phase, moment.at_ms) for _, moment in self._coming)
+        self._time = 0
+        self._waiting: dict[int, _Turn] = {}
+        self._skipped: set[int] = set()
+        self._never: set[Request] = set()
+        self._never_fetches = 0
+        self.late = 0
+        """How many were asked for only after their time, or after something that they came before."""
+        self._done = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._woken = asyncio.Event()
+        self._delivering = 0
+        self._loop = asyncio.ensure_future(self._deliver())
+
+    def never(self, request: Request) -> None:
+        """Note a request that gets no answer, as in the recording."""
+        self._never.add(request)
+        self._never_fetches += int(request.resource_type in FETCHES)
+
+    @asynccontextmanager
+    async def turn(
+        self, moment: Moment | None, request: Request | None = None, *, at_once: bool = False
+    ) -> AsyncIterator[None]:
+        """Wait for a moment, and hold the turn until what belongs to it is delivered."""
+        if moment is None:
+            await self._rest.gate.wait()
+            yield
+            return
+        turn = self._waiting[moment.order] = _Turn(moment, request, at_once)
+        self.wake()
+        try:
+            await turn.granted.wait()
+        except asyncio.CancelledError:
+            self._waiting.pop(moment.order, None)
+            self._done.set()
+            raise
+        try:
+            yield
+        finally:
+            self._done.set()
+
+    def due(self) -> int:
+        """Count what can be delivered now."""
+        return self._delivering + sum(self._is_due(turn) for turn in self._waiting.values())
+
+    def holds(self, request: Request) -> bool:
+        """Say whether a request waits for an answer whose time has not come, or that never comes."""
+        if request in self._never:
+            return True
+        return any(turn.request is request and not self._is_due(turn) for turn in self._waiting.values())
+
+    def held(self) -> int:
+        """Count the requests that wait so."""
+        return sum(turn.request is not None and not self._is_due(turn) for turn in self._waiting.values())
+
+    def unanswered_fetches(self) -> int:
+        """Count the fetches whose answer is not given yet, or never will be."""
+        return self._never_fetches + sum(turn.is_fetch for turn in self._waiting.values())
+
+    def next_ms(self) -> float | None:
+        """Return the page time of what comes next in this phase, and has not been due yet."""
+        here = (self._rest.phase, self._rest.now_ms)
+        while self._time < len(self._times) and self._times[self._time] <= here:
+            self._time += 1
+        if self._time == len(self._times):
+            return None
+        phase, at_ms = self._times[self._time]
+        return at_ms if phase == self._rest.phase else None
+
+    def hurry(self) -> None:
+        """Deliver what waits though its time has not come: nothing else goes on without it."""
+        for turn in self._waiting.values():
+            self.late += not self._is_due(turn)
+            turn.at_once = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Look again: time passed, a phase began, or something waits."""
+        self._changed.set()
+        self._ledger.changed.set()
+        woken, self._woken = self._woken, asyncio.Event()
+        woken.set()
+
+    async def woken(self) -> None:
+        """Wait until time passes, a phase begins, or something comes."""
+        await self._woken.wait()
+
+    async def stop(self) -> None:
+        """Hand out no more turns."""
+        self._loop.cancel()
+        await asyncio.gather(self._loop, return_exceptions=True)
+
+    def _is_due(self, turn: _Turn) -> bool:
+        return turn.at_once or self._is_past(turn.moment)
+
+    def _is_past(self, moment: Moment) -> bool:
+        """Say whether a moment was reached; what belongs to a later action comes all the same when it is overdue."""
+        here = (self._rest.phase, self._rest.now_ms)
+        return (moment.phase, moment.at_ms) <= here or moment.at_ms + OVERDUE_MS <= self._rest.now_ms
+
+    async def _deliver(self) -> None:
+        while True:
+            self._changed.clear()
+            turn = self._first_due() if self._rest.gate.is_set() else None
+            if turn is None:
+                waits = self._changed.wait() if self._rest.gate.is_set() else self._rest.gate.wait()
+                await waits
+                continue
+            if self._has_to_come_first(turn) and not await self._comes_alone(turn):
+                continue
+            if not self._rest.gate.is_set():
+                continue
+            await self._grant(turn)
+
+    async def _grant(self, turn: _Turn) -> None:
+        order = turn.moment.order
+        if self._waiting.pop(order, None) is None:
+            return
+        self.late += order in self._skipped
+        self._skipped.discard(order)
+        self._done.clear()
+        self._delivering = 1
+        turn.granted.set()
+        await self._done.wait()
+        self._delivering = 0
+        self._drop_past(order)
+        self._ledger.changed.set()
+
+    def _drop_past(self, order: int) -> None:
+        """Forget a moment that was taken; what should have come before it, and may still do so, is late from now on."""
+        kept = []
+        while self._coming and self._coming[0][0] <= order:
+            place, moment = heapq.heappop(self._coming)
+            if place == order:
+                continue
+            if self._is_past(moment):
+                self._skipped.add(place)
+            else:
+                kept.append((place, moment))
+        for each in kept:
+            heapq.heappush(self._coming, each)
+
+    def _first_due(self) -> _Turn | None:
+        due = (turn for turn in self._waiting.values() if self._is_due(turn))
+        return min(due, key=lambda turn: turn.moment.order, default=None)
+
+    def _has_to_come_first(self, turn: _Turn) -> bool:
+        """Say whether something that is due, and recorded before a turn, has no cause yet."""
+        if not self._coming:
+            return False
+        order, moment = self._coming[0]
+        return order < turn.moment.order and self._is_past(moment)
+
+    async def _comes_alone(self, turn: _Turn) -> bool:
+        """Let the pages come to rest; say whether the turn is still the first one."""
+        before = set(self._waiting)
+        try:
+            async with asyncio.timeout(BLOCKED_S):
+                calm = 0
+                while calm < 2:  # noqa: PLR2004 - as when the session comes to rest
+                    seen = await look_at(self._ledger, PENDING, skip_leaving=True)
+                    calm = calm + 1 if seen.pending <= self.unanswered_fetches() else 0
+                    if self._waiting.keys() - before:
+                        return False
+        except TimeoutError:
+            # The page does nothing but wait for an answer, as a synchronous request does, or the machine is very slow.
+            self._rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
+        except BrowserDiedError:
+            self._ledger.mark_dead()
+        return turn is self._first_due()

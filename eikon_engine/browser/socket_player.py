@@ -1,0 +1,178 @@
+"""WebSockets of a sealed session: what the server sent comes again, at its moment and after what it answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.sockets import note_message, note_socket
+from eikon_engine.network.socket import SocketClosed, SocketMessage, SocketOpened, message_key, socket_key
+from eikon_engine.outcome.outcomes import NetworkMiss
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from playwright.async_api import WebSocketRoute
+
+    from eikon_engine.browser.schedule import Schedule
+    from eikon_engine.browser.session import Session
+    from eikon_engine.network.socket import SocketEvent
+    from eikon_engine.network.store import NetworkRecording
+
+OVERDUE_PHASES: Final = 2
+"""Phases after which a message no longer waits for the page's message that it followed in the recording."""
+SHOWN: Final = 200
+UNSUPPORTED: Final = 1011
+"""Close code: the server met a condition that it did not expect (RFC 6455, section 7.4.1)."""
+
+
+class SocketPlayer:
+    """Play the recorded sockets; the n-th socket of a URL is the n-th recorded one."""
+
+    def __init__(self, session: Session, schedule: Schedule, recording: NetworkRecording) -> None:
+        """Sort what was recorded by socket."""
+        self._session = session
+        self._schedule = schedule
+        self._recording = recording
+        events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
+        self._by_key: defaultdict[str, list[int]] = defaultdict(list)
+        for event in recording.sockets:
+            events[event.socket].append(event)
+            if isinstance(event, SocketOpened):
+                self._by_key[socket_key(event.url)].append(event.socket)
+        self._events = dict(events)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.misses: list[NetworkMiss] = []
+        self.served = 0
+
+    def unused(self) -> tuple[str, ...]:
+        """Name the recorded sockets that no page opened."""
+        return tuple(key for key, sockets in sorted(self._by_key.items()) for _ in sockets)
+
+    async def play(self, route: WebSocketRoute) -> None:
+        """Answer a socket that a page opens."""
+        url = self._session.redactor.text(route.url)
+        note_socket(self._session, route.url)
+        recorded = self._by_key.get(socket_key(url))
+        if not recorded:
+            reason = "no such socket was recorded, or not so often"
+            self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
+            self._spawn(_refuse(route))
+            return
+        self.served += 1
+        playing = _Playing(self, route, self._events[recorded.pop(0)])
+        self._spawn(playing.run(self._session, self._schedule))
+
+    async def stop(self) -> None:
+        """End what has not been played."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def content(self, message: SocketMessage) -> bytes:
+        """Return a recorded message, without secrets."""
+        if message.body is not None:
+            return self._recording.body(message.body)
+        return (message.text or "").encode()
+
+    def _spawn(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_played)
+
+    def _on_played(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            self._session.rest.notes.append(f"a recorded socket could not be played: {task.exception()}")
+
+
+async def _refuse(route: WebSocketRoute) -> None:
+    from playwright.async_api import Error
+
+    try:
+        await route.close(code=UNSUPPORTED, reason="not recorded")
+    except Error:
+        return  # the page went away with its socket
+
+
+class _Playing:
+    """One socket that is being played."""
+
+    def __init__(self, player: SocketPlayer, route: WebSocketRoute, events: list[SocketEvent]) -> None:
+        self._player = player
+        self._route = route
+        self._events = events
+        self._expected = [each for each in events if isinstance(each, SocketMessage) and each.sender == "page"]
+        self._sent = 0
+        self._over = False
+
+    async def run(self, session: Session, schedule: Schedule) -> None:
+        from playwright.async_api import Error
+
+        self._route.on_message(lambda content: self._from_page(session, schedule, content))
+        self._route.on_close(lambda _code, _reason: self._stop(schedule))
+        wanted = 0
+        for event in self._events:
+            if isinstance(event, SocketMessage) and event.sender == "page":
+                wanted += 1
+            if isinstance(event, SocketOpened) or (isinstance(event, SocketMessage) and event.sender == "page"):
+                continue
+            if isinstance(event, SocketClosed) and event.closer == "page":
+                continue
+            await self._cause(session, schedule, wanted, event)
+            async with schedule.turn(event.moment):
+                try:
+                    await self._give(session, event)
+                except Error:
+                    continue  # the page went away with its socket
+
+    async def _cause(self, session: Session, schedule: Schedule, wanted: int, event: SocketEvent) -> None:
+        """Wait until the page has sent what came before in the recording, or can no longer be expected to."""
+        while self._sent < wanted and not self._over:
+            if session.rest.phase >= event.moment.phase + OVERDUE_PHASES:
+                note = f"{self._route.url}: a message came though the page had sent {self._sent} of {wanted} before it"
+                session.rest.notes.append(note)
+                return
+            await schedule.woken()
+
+    async def _give(self, session: Session, event: SocketEvent) -> None:
+        if self._over:
+            return
+        if isinstance(event, SocketMessage):
+            content = session.restorer.restore(self._player.content(event))
+            self._route.send(content if event.binary else content.decode())
+        elif isinstance(event, SocketClosed):
+            self._over = True
+            await self._route.close(code=event.code, reason=event.reason)
+
+    def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
+        url = session.redactor.text(self._route.url)
+        data = session.redactor.key_data(content.encode() if isinstance(content, str) else content)
+        note_message(session, self._route.url, content)
+        key = message_key(url, data)
+        if self._sent >= len(self._expected):
+            reason = f"the page sent {self._sent + 1} messages on this socket, {len(self._expected)} were recorded"
+            self._player.misses.append(NetworkMiss(key=key, reason=reason))
+        else:
+            recorded = self._player.content(self._expected[self._sent])
+            if message_key(url, recorded) != key:
+                differences = (f"message: recorded {_shown(recorded)}, sent {_shown(data)}",)
+                reason = f"message {self._sent + 1} of the page on this socket is another one"
+                nearest = message_key(url, recorded)
+                miss = NetworkMiss(key=key, reason=reason, nearest=nearest, differences=differences)
+                self._player.misses.append(miss)
+        self._sent += 1
+        schedule.wake()
+
+    def _stop(self, schedule: Schedule) -> None:
+        self._over = True
+        schedule.wake()
+
+
+def _shown(content: bytes) -> str:
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        return f"{len(content)} bytes"
+    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")

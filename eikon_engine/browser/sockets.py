@@ -1,0 +1,138 @@
+"""WebSockets of a live session: pass messages on, one at a time, and tell whoever records them."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
+
+from eikon_engine.network.socket import message_key, socket_key
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from playwright.async_api import WebSocketRoute
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.network.socket import Side
+
+
+class SocketListener(Protocol):
+    """Somebody who wants to know what goes over the sockets of a session."""
+
+    def opened(self, socket: int, url: str) -> None:
+        """Hear of a new socket; sockets are counted from 0."""
+
+    def message(self, socket: int, sender: Side, content: str | bytes) -> None:
+        """Hear of a message, at the moment in which it is passed on."""
+
+    def closed(self, socket: int, closer: Side, code: int | None, reason: str) -> None:
+        """Hear that one side closed a socket."""
+
+
+class LiveSockets:
+    """Pass messages of every socket on, in both directions."""
+
+    def __init__(self, session: Session) -> None:
+        """Serve the sockets of one session."""
+        self.session = session
+        self.listeners: list[SocketListener] = []
+        self._lines: list[_Line] = []
+        session.rest.pending.append(lambda: sum(line.waiting for line in self._lines))
+
+    def connect(self, socket: WebSocketRoute) -> None:
+        """Connect a page's socket to its server."""
+        ordinal = len(self._lines)
+        note_socket(self.session, socket.url)
+        for listener in self.listeners:
+            listener.opened(ordinal, socket.url)
+        self._lines.append(_Line(self, ordinal, socket))
+
+    async def stop(self) -> None:
+        """End what waits to be passed on."""
+        await asyncio.gather(*(line.stop() for line in self._lines))
+
+
+class _Line:
+    """One socket between a page and its server."""
+
+    def __init__(self, sockets: LiveSockets, ordinal: int, page_side: WebSocketRoute) -> None:
+        self._sockets = sockets
+        self._ordinal = ordinal
+        self._page_side = page_side
+        self._server_side = page_side.connect_to_server()
+        self._from_server: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self.waiting = 0
+        """How many messages of the server are not passed on yet."""
+        self._closing: asyncio.Task[None] | None = None
+        self._task = asyncio.ensure_future(self._pass_on())
+        page_side.on_message(self._on_page_message)
+        page_side.on_close(self._on_page_close)
+        self._server_side.on_message(lambda content: self._queue(self._hand_over, content))
+        self._server_side.on_close(lambda code, reason: self._queue(self._close_page_side, code, reason))
+
+    async def stop(self) -> None:
+        tasks = [task for task in (self._task, self._closing) if task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _on_page_message(self, content: str | bytes) -> None:
+        note_message(self._sockets.session, self._page_side.url, content)
+        for listener in self._sockets.listeners:
+            listener.message(self._ordinal, "page", content)
+        self._server_side.send(content)
+
+    def _on_page_close(self, code: int | None, reason: str | None) -> None:
+        self._tell_closed("page", code, reason)
+        self._task.cancel()
+        self._closing = asyncio.ensure_future(_close(self._server_side, code, reason))
+
+    def _queue(self, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
+        self.waiting += 1
+        self._from_server.put_nowait(partial(pass_on, *values))
+
+    async def _pass_on(self) -> None:
+        """Hand over what a server sends, none of it while an action acts or the clock moves."""
+        try:
+            while True:
+                pass_on = await self._from_server.get()
+                await self._sockets.session.rest.gate.wait()
+                await pass_on()
+                self.waiting -= 1
+                self._sockets.session.ledger.changed.set()
+        finally:
+            self.waiting = 0
+
+    async def _hand_over(self, content: str | bytes) -> None:
+        for listener in self._sockets.listeners:
+            listener.message(self._ordinal, "server", content)
+        self._page_side.send(content)
+
+    async def _close_page_side(self, code: int | None, reason: str | None) -> None:
+        self._tell_closed("server", code, reason)
+        await _close(self._page_side, code, reason)
+
+    def _tell_closed(self, closer: Side, code: int | None, reason: str | None) -> None:
+        for listener in self._sockets.listeners:
+            listener.closed(self._ordinal, closer, code, reason or "")
+
+
+async def _close(side: WebSocketRoute, code: int | None, reason: str | None) -> None:
+    from playwright.async_api import Error
+
+    try:
+        await side.close(code=code, reason=reason)
+    except Error:
+        return  # the page went away with its socket
+
+
+def note_socket(session: Session, url: str) -> None:
+    """Note for the next observation that a page opened a socket."""
+    session.ledger.note_key(socket_key(session.redactor.text(url)))
+
+
+def note_message(session: Session, url: str, content: str | bytes) -> None:
+    """Note for the next observation that a page sent a message."""
+    data = content.encode() if isinstance(content, str) else content
+    session.ledger.note_key(message_key(session.redactor.text(url), session.redactor.key_data(data)))

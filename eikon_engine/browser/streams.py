@@ -1,0 +1,138 @@
+"""Hear how the bodies of a page's fetches come, piece by piece; Playwright tells only of whole ones."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from playwright.async_api import CDPSession, Page, Request
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.network.moment import Moment
+
+SPLIT_S: Final = 0.005
+"""Pieces that come closer to each other are one: the network cuts bodies where it likes."""
+LARGEST: Final = 1_000_000
+"""Bodies of more bytes are no streams that a page shows piece by piece."""
+EVENTS: Final = "text/event-stream"
+
+
+@dataclass(slots=True)
+class Stream:
+    """A body as it comes."""
+
+    is_events: bool
+    moments: list[tuple[int, Moment]]
+    """Lengths with their moments; the first is that of the headers."""
+    content: list[bytes] = field(default_factory=list)
+    """What came, where nobody else can tell: of event sources."""
+    last_s: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Return the number of bytes that came."""
+        return sum(length for length, _ in self.moments)
+
+    @property
+    def comes_in_pieces(self) -> bool:
+        """Say whether a page may have seen one part without the next."""
+        pieces = sum(length > 0 for length, _ in self.moments)
+        return self.is_events or (pieces > 1 and self.size <= LARGEST)
+
+
+class StreamCapture:
+    """Listen to the pages of a session over the DevTools protocol (domain Network)."""
+
+    def __init__(self, session: Session) -> None:
+        """Listen to every page that opens."""
+        self._session = session
+        self._asked: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self._streams: dict[str, Stream] = {}
+        self._counts: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._places: dict[Request, tuple[tuple[str, str], int]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Listen to the pages that are open, and to those that will be."""
+        context = self._session.context
+        context.on("page", lambda page: self._spawn(self._listen(page)))
+        context.on("request", self._on_request)
+        for _, page in self._session.ledger.open_pages():
+            await self._listen(page)
+
+    def stream(self, request: Request) -> Stream | None:
+        """Return how the body of a request came; None if nothing was heard of it."""
+        place = self._places.get(request)
+        if place is None:
+            return None
+        ids = self._asked[place[0]]
+        return self._streams.get(ids[place[1]]) if place[1] < len(ids) else None
+
+    async def stop(self) -> None:
+        """End what is on its way."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _on_request(self, request: Request) -> None:
+        key = (request.method, request.url.partition("#")[0])
+        self._places[request] = (key, self._counts[key])
+        self._counts[key] += 1
+
+    async def _listen(self, page: Page) -> None:
+        from playwright.async_api import Error
+
+        try:
+            devtools = await self._session.context.new_cdp_session(page)
+            devtools.on("Network.requestWillBeSent", self._on_sent)
+            devtools.on("Network.responseReceived", lambda event: self._on_response(devtools, event))
+            devtools.on("Network.dataReceived", self._on_data)
+            await devtools.send("Network.enable")
+        except Error:
+            return  # the page is gone: it has no streams
+
+    def _on_sent(self, event: dict[str, Any]) -> None:
+        request = event["request"]
+        self._asked[request["method"], request["url"]].append(event["requestId"])
+
+    def _on_response(self, devtools: CDPSession, event: dict[str, Any]) -> None:
+        headers = {name.lower() for name in event["response"]["headers"]}
+        is_events = event["response"].get("mimeType") == EVENTS
+        if event.get("type") != "Fetch" or ("content-length" in headers and not is_events):
+            return
+        moments = [(0, self._session.rest.moment())]
+        self._streams[event["requestId"]] = Stream(is_events=is_events, moments=moments)
+        if is_events:
+            self._spawn(self._read_events(devtools, event["requestId"]))
+
+    async def _read_events(self, devtools: CDPSession, name: str) -> None:
+        from playwright.async_api import Error
+
+        stream = self._streams[name]
+        try:
+            answer = await devtools.send("Network.streamResourceContent", {"requestId": name})
+        except Error:
+            return  # it ended before it was listened to: the whole body is read at its end
+        before = base64.b64decode(answer.get("bufferedData", ""))
+        if before:
+            stream.content.insert(0, before)
+
+    def _on_data(self, event: dict[str, Any]) -> None:
+        stream = self._streams.get(event["requestId"])
+        if stream is None or not event["dataLength"]:
+            return
+        if event.get("data"):
+            stream.content.append(base64.b64decode(event["data"]))
+        length, moment = stream.moments[-1]
+        if length and event["timestamp"] - stream.last_s < SPLIT_S:
+            stream.moments[-1] = (length + event["dataLength"], moment)
+        else:
+            stream.moments.append((event["dataLength"], self._session.rest.moment()))
+        stream.last_s = event["timestamp"]
+
+    def _spawn(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,74 @@
+"""What went over a WebSocket, message by message."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self, TypeAlias
+
+from pydantic import Field, model_validator
+
+from eikon_engine.network.keys import canonical_url, request_key
+from eikon_engine.network.moment import Moment
+from eikon_engine.trace.blobs import BlobRef
+from eikon_engine.trace.record import Record
+
+Side: TypeAlias = Literal["page", "server"]
+METHOD = "WEBSOCKET"
+"""What stands in the place of a method in the keys of sockets and of messages that a page sends."""
+INLINE_LIMIT = 4096
+"""Texts of more characters are kept as blobs."""
+
+
+class SocketOpened(Record):
+    """A page opened a socket."""
+
+    kind: Literal["opened"] = "opened"
+    socket: int = Field(ge=0)
+    """Place in the order of opening."""
+    url: str = Field(min_length=1)
+    moment: Moment
+
+
+class SocketMessage(Record):
+    """One message, in either direction."""
+
+    kind: Literal["message"] = "message"
+    socket: int = Field(ge=0)
+    sender: Side
+    binary: bool = False
+    text: str | None = None
+    """The message, where it is short and no binary one."""
+    body: BlobRef | None = None
+    """The message in the blobs of the network part, where it is long or binary."""
+    moment: Moment
+
+    @model_validator(mode="after")
+    def _has_one_content(self) -> Self:
+        if (self.text is None) == (self.body is None) or (self.binary and self.body is None):
+            message = "give the message as text, or as a body in the blobs; a binary one as a body"
+            raise ValueError(message)
+        return self
+
+
+class SocketClosed(Record):
+    """One side closed the socket."""
+
+    kind: Literal["closed"] = "closed"
+    socket: int = Field(ge=0)
+    closer: Side
+    code: int | None = None
+    """Close code of RFC 6455, section 7.4; None where none was given."""
+    reason: str = ""
+    moment: Moment
+
+
+SocketEvent: TypeAlias = Annotated[SocketOpened | SocketMessage | SocketClosed, Field(discriminator="kind")]
+
+
+def socket_key(url: str) -> str:
+    """Give the key under which a socket is recorded and looked up."""
+    return f"{METHOD} {canonical_url(url)}"
+
+
+def message_key(url: str, content: bytes) -> str:
+    """Give the key of a message that a page sends; JSON is canonical in it, as in requests."""
+    return request_key(METHOD, url, content, "application/json")
