@@ -2,7 +2,7 @@
 (() => {
   const own = window.__eikon__;
   // Where the pointer was last: what has moved under it since learns of that with the next frame, at no certain time.
-  let pointer = null;
+  let pointer = null, doubted = null, doubts = 0;
   window.addEventListener('pointermove', event => { pointer = [event.clientX, event.clientY]; }, true);
   window.addEventListener('pointerout', event => { if (!event.relatedTarget) pointer = null; }, true);
   const lies = () => {
@@ -13,7 +13,10 @@
       if (!inner || inner === hit) break;
       hit = inner;
     }
-    return hit !== null && !hit.matches(':hover');
+    if (hit === null || hit.matches(':hover')) return false;
+    doubts = hit === doubted ? doubts + 1 : 1;
+    doubted = hit;
+    return doubts <= 3; // what does not learn of the pointer in three frames never does
   };
 
   // Animations run by a clock of their own, which nothing can step: one that ends is ended now, with its events, and one
