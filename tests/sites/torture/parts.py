@@ -16,6 +16,8 @@ from tests.sites.torture.state import state_of
 
 ROUTES = web.RouteTableDef()
 _EM = 1000
+BUILT = 3_000_000_000
+"""When the font says it was built, in seconds since 1904."""
 _ADVANCE = 2000
 """Every letter is two em wide, which no other font has."""
 
@@ -52,7 +54,7 @@ def build_font() -> bytes:
     builder.setupNameTable({"familyName": "Torture", "styleName": "Regular"})
     builder.setupOS2()
     builder.setupPost()
-    builder.updateHead(created=0, modified=0)
+    builder.updateHead(created=BUILT, modified=BUILT)
     builder.font.recalcTimestamp = False
     written = BytesIO()
     builder.save(written)
