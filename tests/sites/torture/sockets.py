@@ -1,0 +1,134 @@
+"""WebSockets: who speaks first, how often, in what form, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import WSMsgType, web
+
+from tests.sites.torture.state import state_of
+
+ROUTES = web.RouteTableDef()
+CLOSED_BY_SITE = 4001
+_NAMED_DELAYS = {"a": 0.12, "b": 0.02, "c": 0.07}
+_NOTICE_AFTER = 3
+_NOTICE_DELAY = 0.03
+
+
+async def _open(request: web.Request, *, protocols: tuple[str, ...] = ()) -> web.WebSocketResponse:
+    socket = web.WebSocketResponse(protocols=protocols)
+    await socket.prepare(request)
+    return socket
+
+
+@ROUTES.get("/ws/echo")
+async def echo(request: web.Request) -> web.WebSocketResponse:
+    """Send every text back, numbered over all connections."""
+    state, socket = state_of(request), await _open(request)
+    async for message in socket:
+        if message.type is WSMsgType.TEXT:
+            await socket.send_str(f"echo {state.count('echo')}: {message.data}")
+    return socket
+
+
+@ROUTES.get("/ws/named/{name}")
+async def named(request: web.Request) -> web.WebSocketResponse:
+    """Answer after a delay that belongs to the name."""
+    name, socket = request.match_info["name"], await _open(request)
+    async for message in socket:
+        await asyncio.sleep(_NAMED_DELAYS[name])
+        await socket.send_str(f"{name} heard {message.data}")
+    return socket
+
+
+@ROUTES.get("/ws/turns")
+async def turns(request: web.Request) -> web.WebSocketResponse:
+    """Answer the n-th frame of the page with n frames."""
+    socket, turn = await _open(request), 0
+    async for message in socket:
+        turn += 1
+        for part in range(1, turn + 1):
+            await socket.send_str(f"{message.data} part {part} of {turn}")
+    return socket
+
+
+@ROUTES.get("/ws/push")
+async def push(request: web.Request) -> web.WebSocketResponse:
+    """Send five frames without being asked, 20 ms between them."""
+    socket = await _open(request)
+    for number in range(1, 6):
+        await socket.send_str(f"push {number}")
+        await asyncio.sleep(0.02)
+    await socket.close()
+    return socket
+
+
+@ROUTES.get("/ws/binary")
+async def binary(request: web.Request) -> web.WebSocketResponse:
+    """Send bytes back in reverse."""
+    socket = await _open(request)
+    async for message in socket:
+        if message.type is WSMsgType.BINARY:
+            await socket.send_bytes(bytes(reversed(message.data)))
+    return socket
+
+
+@ROUTES.get("/ws/close")
+async def close(request: web.Request) -> web.WebSocketResponse:
+    """Say one thing and close with a code of our own."""
+    socket = await _open(request)
+    await socket.send_str("last words")
+    await socket.close(code=CLOSED_BY_SITE, message=b"enough for today")
+    return socket
+
+
+@ROUTES.get("/ws/reconnect")
+async def reconnect(request: web.Request) -> web.WebSocketResponse:
+    """Give every connection frames of its own, and close it."""
+    number, socket = state_of(request).count("reconnect"), await _open(request)
+    for frame in range(number):
+        await socket.send_str(f"connection {number} frame {frame + 1}")
+    await socket.close(code=1000, message=b"again")
+    return socket
+
+
+@ROUTES.get("/ws/subprotocol")
+async def subprotocol(request: web.Request) -> web.WebSocketResponse:
+    """Speak the second version only."""
+    socket = await _open(request, protocols=("v2.torture",))
+    await socket.send_str(f"speaking {socket.ws_protocol}")
+    await socket.receive()
+    return socket
+
+
+@ROUTES.get("/ws/refused")
+async def refused(_request: web.Request) -> web.Response:
+    """Refuse the handshake."""
+    return web.Response(status=403, text="no sockets here\n")
+
+
+@ROUTES.get("/ws/notify")
+async def notify(request: web.Request) -> web.WebSocketResponse:
+    """Say hello, then wait for the actions."""
+    state, socket = state_of(request), await _open(request)
+    state.sockets.append(socket)
+    await socket.send_str("listening")
+    await socket.receive()
+    return socket
+
+
+@ROUTES.post("/ws/act")
+async def act(request: web.Request) -> web.Response:
+    """Count an action; after the third, every listener gets a frame, shortly after the answer has gone out."""
+    state = state_of(request)
+    number = state.count("act")
+    if number == _NOTICE_AFTER:
+        listeners = tuple(socket for socket in state.sockets if not socket.closed)
+        asyncio.get_running_loop().call_later(_NOTICE_DELAY, _tell, listeners)
+    return web.Response(text=f"action {number}")
+
+
+def _tell(listeners: tuple[web.WebSocketResponse, ...]) -> None:
+    for socket in listeners:
+        task = asyncio.get_running_loop().create_task(socket.send_str(f"notice after action {_NOTICE_AFTER}"))
+        task.add_done_callback(asyncio.Task.result)
