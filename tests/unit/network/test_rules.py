@@ -110,7 +110,9 @@ def test_a_form_field_is_left_out_of_both_kinds_of_forms() -> None:
     """A token in a form may change; the fields beside it may not."""
     rule = FormFieldRule(name="token", reason=WHY)
     form = "application/x-www-form-urlencoded"
-    parts = [part_of("q", q) + part_of("token", token) + b"--b17--\r\n" for q, token in ["1a", "1b", "2a"]]
+    parts = [
+        part_of("q", q) + part_of("token", token) + b"--b17--\r\n" for q, token in [("1", "a"), ("1", "b"), ("2", "a")]
+    ]
 
     urlencoded = [key(rule, body=body, content_type=form) for body in (b"q=1&token=a", b"q=1&token=b", b"q=2&token=a")]
     multipart = [key(rule, body=body, content_type=MULTIPART) for body in parts]
