@@ -94,8 +94,13 @@ def _charset(media_type: str) -> str:
 
 
 def _encoded(text: str, charset: str) -> bytes:
-    """Encode as the answer says it is encoded, or as UTF-8 where that cannot be."""
-    try:
-        return text.encode(charset)
-    except (LookupError, UnicodeError):
-        return text.encode("utf-8", "replace")
+    """Encode as the type says it is encoded, or as UTF-8 where that cannot be.
+
+    mitmproxy writes a byte that is no text as half of a character, as Python's `surrogateescape` does.
+    """
+    for encoding, errors in ((charset, "strict"), ("utf-8", "surrogateescape")):
+        try:
+            return text.encode(encoding, errors)
+        except (LookupError, UnicodeError):
+            continue
+    return text.encode("utf-8", "replace")

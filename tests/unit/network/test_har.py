@@ -217,12 +217,14 @@ def test_bodies_come_back_as_bytes(tmp_path: Path) -> None:
         {"size": 3, "_file": "gone.png"},
         {"size": 7},
         {"size": 0, "text": ""},
+        {"size": 2, "text": "a\udcff"},
+        {"size": 2, "text": "a\ud83d"},
     ]
 
     har = imported(tmp_path, *[entry(f"http://a/{at}", at=at, response__content=c) for at, c in enumerate(contents)])
 
     answers = [each.response for each in har.recording.exchanges]
-    assert bodies(har) == ["\xe9".encode(), b"\xe9", b"\0\1\2", b"png", None, None, b""]
+    assert bodies(har) == ["\xe9".encode(), b"\xe9", b"\0\1\2", b"png", None, None, b"", b"a\xff", b"a?"]
     assert [answer.body_missing for answer in answers if answer and answer.body_missing] == [
         "the HAR names the file gone.png, which is not there",
         "the HAR holds no body, perhaps it was exported without content",
