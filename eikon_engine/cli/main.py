@@ -33,6 +33,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="doctor_command",
             summary="Tell what is present on this machine, and get a browser.",
         ),
+        "export": CommandEntry(
+            module="eikon_engine.cli.export",
+            attribute="export_command",
+            summary="Write the recorded network of a bundle as HAR.",
+        ),
         "replay": CommandEntry(
             module="eikon_engine.replay.replay_cli",
             attribute="replay_command",

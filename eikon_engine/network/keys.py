@@ -92,6 +92,28 @@ def is_json(media_type: str) -> bool:
     return media_type == "application/json" or media_type.endswith("+json")
 
 
+def read_json(body: bytes) -> object:
+    """Read a JSON text whose numbers stay as they were written, for `write_json`.
+
+    Raises:
+        ValueError: it is no JSON in UTF-8, or names a key twice.
+        RecursionError: it is nested too deep.
+    """
+    value: object = json.loads(
+        body.decode("utf-8"),
+        parse_int=_Number,
+        parse_float=_Number,
+        parse_constant=_refuse_constant,
+        object_pairs_hook=_unique_pairs,
+    )
+    return value
+
+
+def write_json(value: object) -> bytes:
+    """Write what `read_json` read: names sorted, no spaces, ASCII."""
+    return _write_json(value).encode("ascii")
+
+
 def _canonical_authority(scheme: str, authority: str) -> str:
     parts = _AUTHORITY.fullmatch(authority)
     if parts is None:
@@ -125,14 +147,7 @@ def _rename_boundary(body: bytes, boundary: str) -> bytes:
 def _canonical_json(body: bytes) -> bytes:
     """Sort keys and drop spaces; text that is no JSON, or names a key twice, stays as it is."""
     try:
-        value: object = json.loads(
-            body.decode("utf-8"),
-            parse_int=_Number,
-            parse_float=_Number,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_unique_pairs,
-        )
-        return _write_json(value).encode("ascii")
+        return write_json(read_json(body))
     except (ValueError, RecursionError):
         return body
 

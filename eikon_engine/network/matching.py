@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
+from eikon_engine.network.deciding import HeaderValues, differing_headers, header_values
 from eikon_engine.network.keys import CanonicalRequest, canonical_request
+from eikon_engine.network.loose import Exhausted, LooseAnswers, LooseHit
 from eikon_engine.network.nearest import BodyReader, Nearest, Neighbourhood
+from eikon_engine.network.rule_use import RuleUse
+from eikon_engine.network.rules import loosen
+from eikon_engine.trace.volatile import part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eikon_engine.network.exchange import Exchange
-
-DECIDING_HEADERS: Final = (
-    "accept",
-    "accept-language",
-    "access-control-request-headers",
-    "access-control-request-method",
-    "hx-request",
-    "hx-target",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "next-action",
-    "purpose",
-    "range",
-    "rsc",
-    "sec-purpose",
-    "turbo-frame",
-    "x-inertia",
-    "x-inertia-partial-data",
-    "x-pjax",
-    "x-requested-with",
-)
-"""Request headers by which servers choose between answers of one URL."""
+    from eikon_engine.network.exchange import Exchange, HeaderPairs
+    from eikon_engine.trace.volatile import VolatileRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +28,13 @@ class Hit:
     """Answer with this exchange; if it is `pending`, do not answer at all."""
 
     exchange: Exchange
+    rules: tuple[VolatileRule, ...] = ()
+    """Rules without which this would be a miss; empty if the request was recorded exactly so."""
+
+    @property
+    def key(self) -> str:
+        """Return the key under which the request was recorded, which rules may make another than it was asked by."""
+        return self.exchange.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +49,8 @@ class Miss:
 
 
 Match: TypeAlias = Hit | Miss
-_Values: TypeAlias = tuple[str | None, ...]
+_Explanation: TypeAlias = Callable[[], Miss]
+"""Finding the nearest request takes time, which is spent only if there is no answer at all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +58,7 @@ class _Answers:
     """Hold the exchanges of one key, apart by the deciding headers in which they differ."""
 
     headers: tuple[str, ...]
-    groups: dict[_Values, dict[int, Exchange | None]]
+    groups: dict[HeaderValues, dict[int, Exchange | None]]
     """By header values, then by place within the group; None where it is not known which exchange belongs there."""
 
     @property
@@ -79,13 +72,25 @@ class Playback:
     A mutable object that counts what was asked. Not safe for threads: one replay, one playback, one event loop.
     """
 
-    def __init__(self, exchanges: Iterable[Exchange], *, read_body: BodyReader | None = None) -> None:
-        """Sort the exchanges by key; `read_body` lets a miss say where a JSON or form body differs."""
+    def __init__(
+        self,
+        exchanges: Iterable[Exchange],
+        *,
+        read_body: BodyReader | None = None,
+        rules: tuple[VolatileRule, ...] = (),
+    ) -> None:
+        """Sort the exchanges by key.
+
+        `read_body` lets a miss say where a JSON or form body differs, and rules look into bodies. Rules are asked only
+        about requests that were not recorded exactly as they are made.
+        """
         self._exchanges = tuple(sorted(exchanges, key=lambda exchange: exchange.ordinal))
         self._read_body = read_body
         self._answers = _by_key(self._exchanges)
-        self._asked: Counter[tuple[str, _Values]] = Counter()
+        self._asked: Counter[tuple[str, HeaderValues]] = Counter()
         self._served: set[int] = set()
+        self._loose = LooseAnswers(self._exchanges, rules, read_body) if rules else None
+        self.rule_use = RuleUse(rules)
         self._hits: list[Hit] = []
         self._misses: list[Miss] = []
         self._neighbourhood: Neighbourhood | None = None
@@ -104,6 +109,14 @@ class Playback:
         """Return the recorded exchanges that nothing asked for yet, in issue order."""
         return tuple(exchange for exchange in self._exchanges if exchange.ordinal not in self._served)
 
+    def rules_applied(self) -> tuple[tuple[VolatileRule, int], ...]:
+        """Return the rules by which requests were answered, with how many each."""
+        return self.rule_use.applied()
+
+    def unused_rules(self) -> tuple[VolatileRule, ...]:
+        """Return the rules whose part stood in no request so far."""
+        return self.rule_use.unused()
+
     def match(
         self,
         method: str,
@@ -114,7 +127,7 @@ class Playback:
     ) -> Match:
         """Answer one request and count it; the n-th request of its kind gets the n-th recorded exchange of its kind."""
         wanted = canonical_request(method, url, body, content_type)
-        found = self._look_up(wanted, headers)
+        found = self._answer(wanted, tuple(headers))
         if isinstance(found, Hit):
             self._served.add(found.exchange.ordinal)
             self._hits.append(found)
@@ -122,20 +135,49 @@ class Playback:
             self._misses.append(found)
         return found
 
-    def _look_up(self, wanted: CanonicalRequest, headers: Iterable[tuple[str, str]]) -> Match:
+    def _answer(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Match:
+        """Look for exactly this request; then, if there are rules, for one that differs only in what they leave out."""
+        exact = self._look_up(wanted, headers)
+        by_rule = self._look_past_rules(self._loose, wanted, headers, exact) if self._loose is not None else None
+        if by_rule is not None:
+            return by_rule
+        return exact if isinstance(exact, Hit) else exact()
+
+    def _look_past_rules(
+        self, loose: LooseAnswers, wanted: CanonicalRequest, headers: HeaderPairs, exact: Hit | _Explanation
+    ) -> Match | None:
+        """Note which rules are of use for a request, and ask them about it unless it was recorded exactly so."""
+        loosened = loosen(wanted, self.rule_use.rules)
+        self.rule_use.saw(wanted, loosened, headers)
+        if isinstance(exact, Hit):
+            return exact
+        match loose.find(wanted, loosened, headers, self._served):
+            case LooseHit(exchange=exchange, rules=rules):
+                self.rule_use.count(rules)
+                return Hit(exchange=exchange, rules=rules)
+            case Exhausted() as exhausted:
+                return _all_served(wanted, exhausted)
+            case None:
+                return None
+
+    def _look_up(self, wanted: CanonicalRequest, headers: HeaderPairs) -> Hit | _Explanation:
+        """Return what was recorded for exactly this request, or what explains that there is nothing."""
         answers = self._answers.get(wanted.key)
         if answers is None:
-            return self._never_recorded(wanted)
-        values = _header_values(headers, answers.headers)
+            return partial(self._never_recorded, wanted)
+        values = header_values(headers, answers.headers)
         group = answers.groups.get(values)
         if group is None:
-            return _other_headers(wanted, answers, values)
+            return partial(_other_headers, wanted, answers, values)
         count = self._asked[wanted.key, values]
-        self._asked[wanted.key, values] += 1
         exchange = group.get(count)
+        while exchange is not None and exchange.ordinal in self._served:  # by a rule, to another request
+            count += 1
+            exchange = group.get(count)
+        self._asked[wanted.key, values] = count + 1
         if exchange is not None:
             return Hit(exchange=exchange)
-        return _no_such_occurrence(wanted, answers.first, group, count)
+        return partial(_no_such_occurrence, wanted, answers.first, group, count)
 
     def _never_recorded(self, wanted: CanonicalRequest) -> Miss:
         if self._neighbourhood is None:
@@ -158,29 +200,18 @@ def _group(exchanges: list[Exchange]) -> _Answers:
     An occurrence may be missing from a recording that was cut off. In a single group it leaves a gap; in one of
     several groups, every later place is in doubt.
     """
-    all_values = [_header_values(exchange.request.headers, DECIDING_HEADERS) for exchange in exchanges]
-    differing = [place for place in range(len(DECIDING_HEADERS)) if len({values[place] for values in all_values}) > 1]
-    groups: dict[_Values, dict[int, Exchange | None]] = {}
-    for rank, (exchange, values) in enumerate(zip(exchanges, all_values, strict=True)):
-        group = groups.setdefault(tuple(values[place] for place in differing), {})
+    differing = differing_headers(exchanges)
+    groups: dict[HeaderValues, dict[int, Exchange | None]] = {}
+    for rank, exchange in enumerate(exchanges):
+        group = groups.setdefault(header_values(exchange.request.headers, differing), {})
         if not differing:
             group[exchange.occurrence] = exchange
         else:
             group[len(group)] = exchange if exchange.occurrence == rank else None
-    return _Answers(headers=tuple(DECIDING_HEADERS[place] for place in differing), groups=groups)
+    return _Answers(headers=differing, groups=groups)
 
 
-def _header_values(headers: Iterable[tuple[str, str]], names: tuple[str, ...]) -> _Values:
-    if not names:
-        return ()
-    found: dict[str, str] = {}
-    for name, value in headers:
-        lower = name.lower()
-        found[lower] = f"{found[lower]}, {value.strip()}" if lower in found else value.strip()
-    return tuple(found.get(name) for name in names)
-
-
-def _other_headers(wanted: CanonicalRequest, answers: _Answers, values: _Values) -> Miss:
+def _other_headers(wanted: CanonicalRequest, answers: _Answers, values: HeaderValues) -> Miss:
     differences = []
     for place, name in enumerate(answers.headers):
         recorded = {group[place] for group in answers.groups}
@@ -208,6 +239,20 @@ def _no_such_occurrence(
         reason=reason,
         agreements=_key_parts(wanted),
         differences=(f"occurrence: recorded {len(known)}, requested {count + 1}",),
+    )
+    return Miss(key=wanted.key, reason=reason, nearest=nearest)
+
+
+def _all_served(wanted: CanonicalRequest, exhausted: Exhausted) -> Miss:
+    recorded = len(exhausted.exchanges)
+    times = "once" if recorded == 1 else f"{recorded} times"
+    parts = ", ".join(part(rule) for rule in exhausted.rules)
+    reason = f"recorded {times} with any value of what the rules leave out ({parts}), and all of it was served"
+    nearest = Nearest(
+        exchange=exhausted.exchanges[-1],
+        reason=reason,
+        agreements=(f"method {wanted.method}", f"url {wanted.url.partition('?')[0]}"),
+        differences=(f"occurrence: recorded {recorded}, requested {recorded + 1}",),
     )
     return Miss(key=wanted.key, reason=reason, nearest=nearest)
 

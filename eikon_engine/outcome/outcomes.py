@@ -85,6 +85,17 @@ class NetworkMiss(Record):
     """In what the nearest recorded request differs."""
 
 
+class RuleApplied(Record):
+    """A rule of the trace by which requests were answered that were not recorded exactly so."""
+
+    rule: str
+    """What it leaves out, and where."""
+    reason: str
+    """Why, as the trace says."""
+    times: int
+    """Requests, and messages of sockets, that were matched by means of it."""
+
+
 class NetworkOutcome(Record):
     """How the requests of a replay met the recording."""
 
@@ -92,6 +103,7 @@ class NetworkOutcome(Record):
     misses: tuple[NetworkMiss, ...] = ()
     unused: tuple[str, ...] = ()
     """Keys of recorded exchanges that nobody asked for."""
+    rules_applied: tuple[RuleApplied, ...] = ()
     notes: tuple[str, ...] = ()
 
 

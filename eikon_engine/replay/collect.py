@@ -75,7 +75,7 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*trace.warnings, *warnings),
+            warnings=(*trace.warnings, *(self.plan.har.warnings if self.plan.har else ()), *warnings),
         )
 
     def _subgoal(self, begun: SubgoalStart) -> SubgoalOutcome:

@@ -43,6 +43,8 @@ class ReplayOptions:
     """Where the artifacts go; `replay_artifacts/<mission_id>` below the current folder if left out."""
     network: NetworkMode | None = None
     """None chooses sealed where the bundle has a network part, and live where it has none."""
+    har: Path | None = None
+    """HAR file that answers a sealed replay, instead of the network part of the bundle."""
     on_divergence: OnDivergence = "stop"
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import NetworkPartMissingError, SecretMissingError
+from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
 from eikon_engine.trace.secret_text import missing_secret, secret_names
 
 if TYPE_CHECKING:
+    from eikon_engine.network.har_import import HarImport
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.trace.bundle import Bundle
@@ -44,6 +45,8 @@ class Plan:
     bundle: Bundle
     network: NetworkMode
     subgoals: tuple[PlannedSubgoal, ...]
+    har: HarImport | None = None
+    """What answers a sealed replay instead of the bundle's network part; imported when the replay begins."""
 
     @property
     def trace(self) -> ExecutionTrace:
@@ -63,8 +66,9 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         UnknownSkillError: a skill of the trace is in no registry.
         SecretMissingError: a secret of the trace was not given.
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
+        UsageError: a HAR is given to a replay that is not sealed.
     """
-    network = choose_network(bundle, options.network)
+    network = choose_network(bundle, options.network) if options.har is None else _sealed_by_har(options)
     position = 0
     subgoals = []
     for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
@@ -92,6 +96,13 @@ def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
         message = f"{bundle.root}: --network snapshot wants stored DOM snapshots, the trace has none"
         raise NetworkPartMissingError(message)
     return wanted
+
+
+def _sealed_by_har(options: ReplayOptions) -> NetworkMode:
+    if options.network not in {None, "sealed"}:
+        message = f"--har answers a sealed replay, found --network {options.network}; drop one of the two"
+        raise UsageError(message)
+    return "sealed"
 
 
 def _has_snapshots(trace: ExecutionTrace) -> bool:

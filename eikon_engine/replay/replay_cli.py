@@ -37,6 +37,11 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "[default: sealed if the bundle has a network part, else live]",
 )
 @click.option(
+    "--har",
+    type=click.Path(path_type=Path),
+    help="HAR file that answers a sealed replay, instead of the bundle's network part.",
+)
+@click.option(
     "--on-divergence",
     type=click.Choice(["stop", "continue"]),
     default="stop",
@@ -102,6 +107,7 @@ class _SameNamedOptions(TypedDict):
     headless: bool
     artifacts_dir: Path | None
     network: NetworkMode | None
+    har: Path | None
     on_divergence: OnDivergence
     browser_path: Path | None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.find import BrowserBinary, find_browser
@@ -13,6 +13,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.outcome.events import ActionEnd, JournalLine, SkillEnd
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
+from eikon_engine.replay.har_source import har_source
 from eikon_engine.replay.options import DEFAULT_ARTIFACTS
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder
@@ -48,11 +49,18 @@ async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Repo
     """Replay a bundle, and leave its artifacts behind, whatever ends the run.
 
     Raises:
-        EikonError: nothing could be replayed, and nothing was written: the plan asks for what is not here.
+        EikonError: nothing could be replayed, and nothing was written: the plan asks for what is not here, or the HAR
+            cannot be read.
         BaseException: the run was interrupted, or is at fault itself; its artifacts are written.
     """
     plan = plan_replay(bundle, options)
     verify_bundle(bundle)
+    with har_source(options.har, options.secrets) as har:
+        return await _run(replace(plan, har=har), options, reports)
+
+
+async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...]) -> Run:
+    """Replay what was planned and checked."""
     binary = find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     folder = RunFolder(_artifacts_dir(plan, options))
     collector = Collector(plan, options, options.now())

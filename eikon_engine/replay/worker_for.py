@@ -86,6 +86,8 @@ def _traffic(plan: Plan) -> Traffic | None:
     """Choose what answers requests; None for the playback of snapshots, which answers them itself."""
     if plan.network == "snapshot":
         return None
+    if plan.har is not None:
+        return SealedTraffic(plan.har.recording)
     if plan.network == "live" or plan.trace.network is None:
         return LiveTraffic()
     folder = inside(plan.bundle.root, plan.trace.network.folder, "network.folder")

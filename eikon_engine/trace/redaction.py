@@ -83,7 +83,7 @@ class Redactor:
         Two requests that differ only in the value of a secret are the same request.
         """
         redacted = self.data(data)
-        return _ENCODED_MARK.sub(rb"{{eikon-secret:\1}}", redacted) if self._marks else redacted
+        return without_encodings(redacted) if self._marks else redacted
 
     def redact_texts(self, value: JsonValue) -> JsonValue:
         """Return a JSON value without secret values in any of its texts."""
@@ -122,6 +122,11 @@ def _with_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
 def secrets_named_in(text: str) -> tuple[str, ...]:
     """Name the secrets whose placeholders stand in a text, each once."""
     return tuple(dict.fromkeys(_MARK.findall(text)))
+
+
+def without_encodings(data: bytes) -> bytes:
+    """Make the placeholders in a recorded body those of keys, which do not say how a value was encoded."""
+    return _ENCODED_MARK.sub(rb"{{eikon-secret:\1}}", data)
 
 
 def placeholder(name: str, encoding: str = "") -> str:

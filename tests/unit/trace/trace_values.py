@@ -31,7 +31,12 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_TEXTS, inner, max_size=2),
     max_leaves=4,
 )
-_PATTERNS = {r"^[0-9a-f]{64}$": r"\A[0-9a-f]{64}\Z", r"^[A-Za-z_][A-Za-z0-9_]*$": r"\A[A-Za-z_][A-Za-z0-9_]{0,5}\Z"}
+_PATTERNS = {
+    r"^[0-9a-f]{64}$": r"\A[0-9a-f]{64}\Z",
+    r"^[A-Za-z_][A-Za-z0-9_]*$": r"\A[A-Za-z_][A-Za-z0-9_]{0,5}\Z",
+    r"^[^?#]+$": r"\A(\*|https?://[a-z*]{1,5}/[a-z*]{0,5})\Z",
+    r'^\$(\.[^.\[\]"]+|\[[0-9]+\]|\[\*\]|\["[^"\\]+"\])+$': r'\A\$(\.[a-z*]|\[[0-9]\]|\[\*\]|\["[a-z ]"\]){1,3}\Z',
+}
 
 
 def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:

@@ -1,0 +1,175 @@
+"""One entry of a HAR, as far as a replay can use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.network.har_body import HarBody, request_body, response_body
+from eikon_engine.trace.field_errors import field_error
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+    from eikon_engine.network.exchange import HeaderPairs
+    from eikon_engine.network.har_file import AttachmentReader
+    from eikon_engine.network.har_node import HarNode
+
+OURS: Final = "_eikon"
+"""Our own field of an entry."""
+NO_BODY: Final = frozenset({204, 205, 304})
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+NAVIGATED: Final = frozenset({"document", "iframe", "frame", "embed", "object"})
+"""Values of Sec-Fetch-Dest of requests that load a document: https://w3c.github.io/webappsec-fetch-metadata/."""
+_BY_DESTINATION: Final = {
+    "style": "stylesheet",
+    "audio": "media",
+    "video": "media",
+    "track": "texttrack",
+    "empty": "fetch",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarEntry:
+    """What an entry says; `status` is None if there was no answer."""
+
+    node: HarNode
+    method: str
+    url: str
+    headers: HeaderPairs
+    sent: HarBody
+    status: int | None
+    status_text: str
+    response_headers: HeaderPairs
+    content: HarBody
+    error: str | None
+    redirect: str | None
+    """Where the answer leads, as an absolute URL."""
+    resource_type: str
+    is_navigation: bool
+    started_ms: float
+    """Since 1970."""
+    time_ms: float
+
+    @property
+    def content_type(self) -> str:
+        """Return the content type of the request."""
+        return header(self.headers, "content-type")
+
+
+def header(headers: HeaderPairs, name: str) -> str:
+    """Return the first value of a header, empty if it is not there; `name` is in lower case."""
+    return next((value for each, value in headers if each.lower() == name), "")
+
+
+def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
+    """Read an entry.
+
+    Raises:
+        TraceFieldError: a field that is needed is missing or wrong.
+    """
+    request, response = node.node("request"), node.node_if_there("response")
+    url, method = request.text("url"), request.text("method")
+    headers, sent = _sent(request, read_attachment)
+    status = int(response.number("status")) if response is not None else 0
+    error = _error(node, response)
+    answered = response is not None and error is None and (status > 0 or _schemeless(node))
+    answer_headers = response.pairs("headers") if response is not None else ()
+    redirect = _redirect(url, status, answer_headers, response) if answered else None
+    resource_type = _resource_type(node, headers)
+    return HarEntry(
+        node=node,
+        method=method,
+        url=url,
+        headers=headers,
+        sent=sent,
+        status=status if answered else None,
+        status_text=(response.text_if_there("statusText") or "") if response is not None else "",
+        response_headers=answer_headers,
+        content=_content(response, method, answer_headers, read_attachment) if response and answered else HarBody(),
+        error=error,
+        redirect=redirect,
+        resource_type=resource_type,
+        is_navigation=header(headers, "sec-fetch-mode") == "navigate" or resource_type == "document",
+        started_ms=_moment(node),
+        time_ms=max(node.number_if_there("time") or 0.0, 0.0),
+    )
+
+
+def entry_fault(node: HarNode, error: ValidationError) -> TraceFieldError:
+    """Name the entry that makes no exchange."""
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(map(str, fault["loc"]))
+    what = fault["msg"].removeprefix("Value error, ")
+    return TraceFieldError(f"{node.source}: {node.path}: {place + ': ' if place else ''}{what}")
+
+
+def _schemeless(node: HarNode) -> bool:
+    """Say whether status 0 is that of an answer: we write it for schemes that know none, others for no answer."""
+    ours = node.value.get(OURS)
+    return isinstance(ours, Mapping) and ours.get("end", "response") == "response"
+
+
+def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPairs, HarBody]:
+    headers, post_data = request.pairs("headers"), request.node_if_there("postData")
+    if post_data is None:
+        return headers, HarBody()
+    told = header(headers, "content-type")
+    media_type = told or post_data.text_if_there("mimeType") or ""
+    if media_type and not told:
+        headers = (*headers, ("content-type", media_type))
+    return headers, request_body(post_data, media_type, read_attachment)
+
+
+def _content(response: HarNode, method: str, headers: HeaderPairs, read_attachment: AttachmentReader) -> HarBody:
+    content = response.node_if_there("content")
+    if content is None:
+        return HarBody()
+    media_type = header(headers, "content-type") or content.text_if_there("mimeType") or ""
+    body = response_body(content, media_type, read_attachment)
+    status = int(response.number("status"))
+    without = status in NO_BODY or status in REDIRECTS or method.upper() == "HEAD"
+    return HarBody() if body.data is None and without else body
+
+
+def _error(node: HarNode, response: HarNode | None) -> str | None:
+    """Return the browser's word for a failure: Chrome and mitmproxy write `_error`, Playwright `_failureText`."""
+    for holder, name in ((response, "_error"), (response, "_failureText"), (node, "_error")):
+        told = holder.text_if_there(name) if holder is not None else None
+        if told:
+            return told
+    return None
+
+
+def _redirect(url: str, status: int, headers: HeaderPairs, response: HarNode | None) -> str | None:
+    if status not in REDIRECTS or response is None:
+        return None
+    location = response.text_if_there("redirectURL") or header(headers, "location")
+    return urljoin(url, location) if location else None
+
+
+def _resource_type(node: HarNode, headers: HeaderPairs) -> str:
+    """Take Chrome's and Playwright's word for it, else that of the request's own headers."""
+    told = node.text_if_there("_resourceType")
+    if told:
+        return told.lower()
+    destination = header(headers, "sec-fetch-dest")
+    if destination in NAVIGATED or (not destination and header(headers, "accept").startswith("text/html")):
+        return "document"
+    return _BY_DESTINATION.get(destination, destination or "other")
+
+
+def _moment(node: HarNode) -> float:
+    text = node.text("startedDateTime")
+    try:
+        moment = datetime.fromisoformat(text)
+        zoned = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        return zoned.timestamp() * 1000
+    except (ValueError, OverflowError) as error:
+        path = f"{node.path}.startedDateTime"
+        raise field_error(node.source, path, "a date and time as ISO 8601 has it", text) from error

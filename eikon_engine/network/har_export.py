@@ -1,0 +1,166 @@
+"""Write recorded exchanges as a HAR 1.2 file: http://www.softwareishard.com/blog/har-12-spec/.
+
+Redirects are entries of their own. What HAR has no field for stands in `_eikon`, so that nothing is lost on the way
+back.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, TypeAlias
+from urllib.parse import parse_qsl, urljoin
+
+from eikon_engine.network.har_body import written_body
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from pydantic import JsonValue
+
+    from eikon_engine.network.exchange import Exchange, HeaderPairs, Hop, RecordedResponse
+    from eikon_engine.network.store import NetworkRecording
+
+    JsonObject: TypeAlias = dict[str, JsonValue]
+
+HAR_VERSION: Final = "1.2"
+HTTP_VERSION: Final = "HTTP/1.1"
+"""HAR demands one; recordings do not know it."""
+_SEE_OTHER: Final = 303
+_AS_GET: Final = frozenset({301, 302})
+
+
+def har_text(recording: NetworkRecording, *, began: datetime, version: str) -> str:
+    """Return the text of a HAR; `began` is when the recording began, `version` ours."""
+    return json.dumps(export_har(recording, began=began, version=version), indent=1, ensure_ascii=True) + "\n"
+
+
+def export_har(recording: NetworkRecording, *, began: datetime, version: str) -> JsonObject:
+    """Return a HAR as plain data, bodies inline, entries in the order in which their requests were issued.
+
+    Raises:
+        AttachmentMissingError: a body is not there.
+        AttachmentCorruptError: a body is not what the recording says.
+    """
+    entries = [entry for exchange in recording.exchanges for entry in _entries(exchange, recording, began)]
+    creator: JsonObject = {"name": "eikon", "version": version}
+    return {"log": {"version": HAR_VERSION, "creator": creator, "pages": [], "entries": [*entries]}}
+
+
+def _entries(exchange: Exchange, recording: NetworkRecording, began: datetime) -> Iterator[JsonObject]:
+    """Yield the redirects of an exchange, then its end; the first entry tells of the whole."""
+    started = (began + timedelta(milliseconds=exchange.started_ms)).isoformat(timespec="milliseconds")
+    urls = [exchange.request.url, *(hop.url for hop in exchange.hops[1:])]
+    if exchange.hops:
+        urls.append(exchange.response.url if exchange.response is not None else _led_to(exchange.hops[-1]))
+    method, sent = exchange.request.method, _post_data(exchange, recording)
+    for place, url in enumerate(urls):
+        hop = exchange.hops[place] if place < len(exchange.hops) else None
+        waited = 0.0 if hop is not None else (exchange.completed_ms or exchange.started_ms) - exchange.started_ms
+        answer = _end(exchange, recording) if hop is None else _answer(hop.status, "", hop.headers, urls[place + 1])
+        yield {
+            "startedDateTime": started,
+            "time": waited,
+            "request": _request(method, url, exchange.request.headers, sent),
+            "response": answer,
+            "cache": {},
+            "timings": {"send": 0, "wait": waited, "receive": 0},
+            "_resourceType": exchange.request.resource_type,
+            "_eikon": _ours(exchange) if place == 0 else {"ordinal": exchange.ordinal, "end": _kind(exchange)},
+        }
+        if hop is not None and _becomes_get(method, hop.status):
+            method, sent = "GET", None
+
+
+def _ours(exchange: Exchange) -> JsonObject:
+    response = exchange.response
+    return {
+        "ordinal": exchange.ordinal,
+        "key": exchange.key,
+        "occurrence": exchange.occurrence,
+        "completion": exchange.completion,
+        "started_ms": exchange.started_ms,
+        "completed_ms": exchange.completed_ms,
+        "is_navigation": exchange.request.is_navigation,
+        "frame": exchange.request.frame,
+        "end": _kind(exchange),
+        "body_missing": response.body_missing if response is not None else None,
+    }
+
+
+def _kind(exchange: Exchange) -> str:
+    if exchange.response is not None:
+        return "response"
+    return "pending" if exchange.pending else "failure"
+
+
+def _led_to(hop: Hop) -> str:
+    return urljoin(hop.url, next((value for name, value in hop.headers if name.lower() == "location"), ""))
+
+
+def _becomes_get(method: str, status: int) -> bool:
+    """Say whether a redirect changes the method: https://fetch.spec.whatwg.org/#http-redirect-fetch."""
+    return (status in _AS_GET and method == "POST") or (status == _SEE_OTHER and method not in {"GET", "HEAD"})
+
+
+def _request(method: str, url: str, headers: HeaderPairs, sent: JsonObject | None) -> JsonObject:
+    request: JsonObject = {
+        "method": method,
+        "url": url,
+        "httpVersion": HTTP_VERSION,
+        "cookies": [],
+        "headers": _pairs(headers),
+        "queryString": _pairs(tuple(parse_qsl(url.partition("#")[0].partition("?")[2], keep_blank_values=True))),
+        "headersSize": -1,
+        "bodySize": -1 if sent is not None else 0,
+    }
+    return request if sent is None else {**request, "postData": sent}
+
+
+def _post_data(exchange: Exchange, recording: NetworkRecording) -> JsonObject | None:
+    if exchange.request.body is None:
+        return None
+    media_type = _content_type(exchange.request.headers)
+    return {"mimeType": media_type, **written_body(recording.body(exchange.request.body), media_type)}
+
+
+def _end(exchange: Exchange, recording: NetworkRecording) -> JsonObject:
+    response = exchange.response
+    if response is None:
+        nothing = _answer(0, "", (), "")
+        return nothing if exchange.failure is None else {**nothing, "_error": exchange.failure}
+    answer = _answer(response.status, response.status_text, response.headers, "")
+    return {**answer, "content": _content(response, recording)}
+
+
+def _answer(status: int, status_text: str, headers: HeaderPairs, redirect: str) -> JsonObject:
+    return {
+        "status": status,
+        "statusText": status_text,
+        "httpVersion": HTTP_VERSION,
+        "cookies": [],
+        "headers": _pairs(headers),
+        "content": {"size": 0, "mimeType": _content_type(headers)},
+        "redirectURL": redirect,
+        "headersSize": -1,
+        "bodySize": -1,
+    }
+
+
+def _content(response: RecordedResponse, recording: NetworkRecording) -> JsonObject:
+    media_type = _content_type(response.headers)
+    if response.body_missing is not None:
+        return {"size": -1, "mimeType": media_type, "comment": response.body_missing}
+    if response.body is None:
+        return {"size": 0, "mimeType": media_type}
+    body = written_body(recording.body(response.body), media_type)
+    return {"size": response.body.size, "mimeType": media_type, **body}
+
+
+def _content_type(headers: HeaderPairs) -> str:
+    return next((value for name, value in headers if name.lower() == "content-type"), "")
+
+
+def _pairs(pairs: HeaderPairs) -> list[JsonValue]:
+    return [{"name": name, "value": value} for name, value in pairs]

@@ -1,0 +1,83 @@
+"""Open a HAR file: JSON, bodies in files beside it or not, or both in a zip archive as Playwright writes them."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from eikon_engine.errors import TraceMissingError
+from eikon_engine.network.har_node import HarNode
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.field_errors import field_error, syntax_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+HAR_SUFFIX: Final = ".har"
+
+AttachmentReader: TypeAlias = "Callable[[str], bytes | None]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarFile:
+    """The entries of a HAR, and its attached bodies."""
+
+    source: str
+    entries: tuple[HarNode, ...]
+    read_attachment: AttachmentReader
+    """Returns the content of a `_file`, None if it is not there."""
+
+
+@contextmanager
+def open_har(path: Path) -> Iterator[HarFile]:
+    """Read a HAR; its attachments can be read until the end of the block.
+
+    Raises:
+        TraceMissingError: there is no file that can be read.
+        TraceSyntaxError: it is no JSON, no whole archive, or an archive without a HAR.
+        TraceFieldError: it is no HAR.
+    """
+    try:
+        if not zipfile.is_zipfile(path):
+            yield _har(path.read_bytes(), str(path), lambda name: _beside(path, name))
+            return
+        with zipfile.ZipFile(path) as archive:
+            names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
+            if len(names) != 1:
+                raise syntax_error(f"an archive with {len(names)} files *{HAR_SUFFIX} instead of one", str(path))
+            yield _har(archive.read(names[0]), f"{path}/{names[0]}", lambda name: _packed(archive, name))
+    except OSError as error:
+        message = f"{path}: wanted a HAR file, found nothing that can be read ({error.strerror}); name another file"
+        raise TraceMissingError(message) from error
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # broken; unknown packing; encrypted
+        raise syntax_error(f"an archive that cannot be read ({error})", str(path)) from error
+
+
+def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile:
+    try:
+        plain = json.loads(data.decode("utf-8-sig"))
+    except RecursionError as error:
+        raise syntax_error("values nested too deep to read", source) from error
+    except ValueError as error:
+        raise syntax_error(str(error), source) from error
+    if not isinstance(plain, dict) or not isinstance(plain.get("log"), dict):
+        raise field_error(
+            source, "log", "an object, as every HAR has", plain.get("log") if isinstance(plain, dict) else plain
+        )
+    log = HarNode(value=plain, path="", source=source).node("log")
+    if "entries" not in log.value:
+        raise field_error(source, "log.entries", "a list", None)
+    return HarFile(source=source, entries=log.nodes("entries"), read_attachment=read_attachment)
+
+
+def _beside(path: Path, name: str) -> bytes | None:
+    attached = inside(path.parent, name, "_file")
+    return attached.read_bytes() if attached.is_file() else None
+
+
+def _packed(archive: zipfile.ZipFile, name: str) -> bytes | None:
+    return archive.read(name) if name in archive.namelist() else None

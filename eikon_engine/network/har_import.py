@@ -1,0 +1,201 @@
+"""Read a HAR file as recorded exchanges, of whatever program wrote it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+from eikon_engine.network.har_entry import HarEntry, entry_fault, read_entry
+from eikon_engine.network.har_file import open_har
+from eikon_engine.network.har_ours import our_exchange, our_groups
+from eikon_engine.network.keys import request_key
+from eikon_engine.network.store import NetworkRecording, NetworkWriter, read_network
+from eikon_engine.trace.redaction import Redactor, without_encodings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from eikon_engine.network.exchange import HeaderPairs
+    from eikon_engine.network.har_node import HarNode
+    from eikon_engine.trace.blobs import BlobRef
+
+NOT_OF_THE_NETWORK: Final = ("data:", "blob:", "about:", "chrome-extension:")
+SOCKETS: Final = ("ws:", "wss:")
+PREFLIGHT: Final = "preflight"
+"""What the browser asks on its own behalf, and in a sealed replay answers itself."""
+NOT_MODIFIED: Final = 304
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarImport:
+    """A recording made from a HAR, and what of the HAR is not in it."""
+
+    recording: NetworkRecording
+    warnings: tuple[str, ...]
+
+
+def import_har(path: Path, folder: Path, redactor: Redactor | None = None) -> HarImport:
+    """Write the exchanges of a HAR into a new network part in `folder`, and read it.
+
+    `path` is a `.har` file, with attached bodies beside it or without, or a `.zip` with both. `redactor` replaces the
+    values of secrets, as recording does; a HAR that we exported holds none and is taken as it is.
+
+    Raises:
+        TraceMissingError: there is no such file.
+        TraceSyntaxError: it is no JSON, or no whole archive.
+        TraceFieldError: it is no HAR; the message names the entry, counted from 0 as in the file.
+        BundlePathError: an attached file lies elsewhere than beside the HAR.
+        OutputError: `folder` cannot be written.
+    """
+    with open_har(path) as har, NetworkWriter(folder) as writer:
+        ours = our_groups(har.entries)
+        if ours is not None:
+            for nodes in ours:
+                entries = tuple(read_entry(node, har.read_attachment) for node in nodes)
+                writer.append(our_exchange(entries, writer))
+            warnings: tuple[str, ...] = ()
+        else:
+            reading = _Reading(writer=writer, redactor=redactor or Redactor({}))
+            kept = [read_entry(node, har.read_attachment) for node in har.entries if reading.wants(node)]
+            reading.write(chains(kept))
+            warnings = tuple(reading.warnings)
+    return HarImport(recording=read_network(folder), warnings=warnings)
+
+
+def chains(entries: Iterable[HarEntry]) -> tuple[tuple[HarEntry, ...], ...]:
+    """Put redirects and what they led to together, each request in the order of the file."""
+    ordered = tuple(entries)
+    waiting: defaultdict[str, list[int]] = defaultdict(list)
+    for place in reversed(range(len(ordered))):
+        waiting[_plain(ordered[place].url)].append(place)
+    taken: set[int] = set()
+    found = []
+    for place, first in enumerate(ordered):
+        if place in taken:
+            continue
+        chain, last, at = [first], first, place
+        while last.redirect is not None:
+            later = [each for each in waiting[_plain(last.redirect)] if each > at and each not in taken]
+            if not later:
+                break
+            at = later[-1]
+            last = ordered[at]
+            taken.add(at)
+            chain.append(last)
+        found.append(tuple(chain))
+    return tuple(found)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Reading:
+    """Write chains as exchanges, and keep what cannot be written."""
+
+    writer: NetworkWriter
+    redactor: Redactor
+    warnings: list[str] = field(default_factory=list)
+    occurrences: Counter[str] = field(default_factory=Counter)
+
+    def wants(self, node: HarNode) -> bool:
+        """Leave out what is no exchange of the network."""
+        url = node.node("request").text("url")
+        kind = (node.text_if_there("_resourceType") or "").lower()
+        if "_webSocketMessages" in node.value or kind == "websocket" or url.lower().startswith(SOCKETS):
+            shown = self.redactor.text(url)
+            self.warnings.append(f"{node.source}: {node.path} is the WebSocket {shown}; its messages are not imported")
+            return False
+        return kind != PREFLIGHT and not url.lower().startswith(NOT_OF_THE_NETWORK)
+
+    def write(self, found: Iterable[tuple[HarEntry, ...]]) -> None:
+        """Write the chains, numbered by their beginning and their end."""
+        ordered = sorted(found, key=lambda chain: chain[0].started_ms)
+        begin = ordered[0][0].started_ms if ordered else 0.0
+        ended = [chain for chain in ordered if not _pending(chain[-1])]
+        ended.sort(key=_end_ms)
+        completions = {id(chain): place for place, chain in enumerate(ended)}
+        for ordinal, chain in enumerate(ordered):
+            completion = completions.get(id(chain))
+            try:
+                self.writer.append(self._exchange(chain, ordinal, completion, begin))
+            except ValidationError as error:
+                raise entry_fault(chain[0].node, error) from error
+
+    def _exchange(self, chain: tuple[HarEntry, ...], ordinal: int, completion: int | None, begin: float) -> Exchange:
+        first, last = chain[0], chain[-1]
+        redact = self.redactor.text
+        sent = None if not first.sent.data else self.redactor.data(first.sent.data)
+        if first.sent.missing is not None:
+            self._warn(first, f"{first.sent.missing}, so no request with a body finds it")
+        key_body = without_encodings(sent) if sent is not None else None
+        key = request_key(first.method, redact(first.url), key_body, first.content_type)
+        self.occurrences[key] += 1
+        started = first.started_ms - begin
+        hops = tuple(
+            Hop(url=redact(hop.url), status=hop.status or 0, headers=self._headers(hop.response_headers))
+            for hop in chain[:-1]
+        )
+        return Exchange(
+            ordinal=ordinal,
+            key=key,
+            occurrence=self.occurrences[key] - 1,
+            request=RecordedRequest(
+                method=first.method,
+                url=redact(first.url),
+                headers=self._headers(first.headers),
+                body=self._blob(sent),
+                resource_type=first.resource_type,
+                is_navigation=first.is_navigation,
+            ),
+            hops=hops,
+            response=self._response(last),
+            failure=last.error,
+            started_ms=started,
+            completed_ms=None if completion is None else max(_end_ms(chain) - begin, started),
+            completion=completion,
+        )
+
+    def _response(self, last: HarEntry) -> RecordedResponse | None:
+        if last.status is None:
+            return None
+        missing = last.content.missing
+        if last.redirect is not None:
+            missing = f"the HAR has no entry for where it leads, {self.redactor.text(last.redirect)}"
+        if missing is not None:
+            self._warn(last, missing)
+        if last.status == NOT_MODIFIED:
+            self._warn(last, "it was answered from the browser's cache, which a replay does not have")
+        data = last.content.data if missing is None else None
+        return RecordedResponse(
+            url=self.redactor.text(last.url),
+            status=last.status,
+            status_text=last.status_text,
+            headers=self._headers(last.response_headers),
+            body=self._blob(None if data is None else self.redactor.data(data)),
+            body_missing=missing,
+        )
+
+    def _headers(self, headers: HeaderPairs) -> HeaderPairs:
+        return tuple((name.lower(), self.redactor.text(value)) for name, value in headers)
+
+    def _blob(self, data: bytes | None) -> BlobRef | None:
+        return self.writer.write_blob(data) if data is not None else None
+
+    def _warn(self, entry: HarEntry, what: str) -> None:
+        node = entry.node
+        self.warnings.append(f"{node.source}: {node.path} ({entry.method} {self.redactor.text(entry.url)}): {what}")
+
+
+def _pending(last: HarEntry) -> bool:
+    return last.status is None and last.error is None
+
+
+def _end_ms(chain: tuple[HarEntry, ...]) -> float:
+    return chain[-1].started_ms + chain[-1].time_ms
+
+
+def _plain(url: str) -> str:
+    return url.partition("#")[0]

@@ -1,0 +1,70 @@
+"""Objects of a HAR file, read field by field: other programs wrote them, with fields of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eikon_engine.trace.field_errors import field_error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarNode:
+    """One object of the file, and where it stands."""
+
+    value: Mapping[str, object]
+    path: str
+    source: str
+
+    def node(self, name: str) -> HarNode:
+        """Return a member that must be an object."""
+        return self._node(self.value.get(name), self._path(name))
+
+    def node_if_there(self, name: str) -> HarNode | None:
+        """Return a member that is an object, or None if it is absent or null."""
+        return self.node(name) if self.value.get(name) is not None else None
+
+    def nodes(self, name: str) -> tuple[HarNode, ...]:
+        """Return a member that is a list of objects; one that is absent is empty."""
+        value = self.value.get(name)
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            raise field_error(self.source, self._path(name), "a list", value)
+        return tuple(self._node(item, f"{self._path(name)}[{place}]") for place, item in enumerate(value))
+
+    def text(self, name: str) -> str:
+        """Return a member that must be a string."""
+        value = self.value.get(name)
+        if not isinstance(value, str):
+            raise field_error(self.source, self._path(name), "a string", value)
+        return value
+
+    def text_if_there(self, name: str) -> str | None:
+        """Return a member that is a string, or None if it is absent or null."""
+        return self.text(name) if self.value.get(name) is not None else None
+
+    def number(self, name: str) -> float:
+        """Return a member that must be a finite number."""
+        value = self.value.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            raise field_error(self.source, self._path(name), "a finite number", value)
+        return float(value)
+
+    def number_if_there(self, name: str) -> float | None:
+        """Return a member that is a finite number, or None if it is absent or null."""
+        return self.number(name) if self.value.get(name) is not None else None
+
+    def pairs(self, name: str) -> tuple[tuple[str, str], ...]:
+        """Return a list of objects with `name` and `value`, without the pseudo-headers of HTTP/2."""
+        pairs = ((each.text("name"), each.text("value")) for each in self.nodes(name))
+        return tuple(pair for pair in pairs if not pair[0].startswith(":"))
+
+    def _path(self, name: str) -> str:
+        return f"{self.path}.{name}" if self.path else name
+
+    def _node(self, value: object, path: str) -> HarNode:
+        if not isinstance(value, Mapping):
+            raise field_error(self.source, path, "an object", value)
+        return HarNode(value=value, path=path, source=self.source)

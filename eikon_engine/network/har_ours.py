@@ -1,0 +1,86 @@
+"""Read back the entries of a HAR that we exported: `_eikon` tells what HAR has no field for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+from eikon_engine.network.har_entry import OURS, entry_fault
+from eikon_engine.trace.field_errors import field_error
+
+if TYPE_CHECKING:
+    from eikon_engine.network.har_entry import HarEntry
+    from eikon_engine.network.har_node import HarNode
+    from eikon_engine.network.store import NetworkWriter
+    from eikon_engine.trace.blobs import BlobRef
+
+
+def our_groups(entries: tuple[HarNode, ...]) -> tuple[tuple[HarNode, ...], ...] | None:
+    """Put the entries of each exchange together; None if there is an entry that we did not write."""
+    if any(OURS not in node.value for node in entries):
+        return None
+    groups: dict[int, list[HarNode]] = {}
+    for node in entries:
+        groups.setdefault(_whole(node.node(OURS), "ordinal"), []).append(node)
+    return tuple(tuple(groups[ordinal]) for ordinal in sorted(groups))
+
+
+def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchange:
+    """Build an exchange as it was, and write its bodies.
+
+    Raises:
+        TraceFieldError: the entries were changed so that they are no exchange any more.
+    """
+    first, last = entries[0], entries[-1]
+    ours = first.node.node(OURS)
+    is_navigation = ours.value.get("is_navigation")
+    if not isinstance(is_navigation, bool):
+        raise field_error(ours.source, f"{ours.path}.is_navigation", "true or false", is_navigation)
+    try:
+        return Exchange(
+            ordinal=_whole(ours, "ordinal"),
+            key=ours.text("key"),
+            occurrence=_whole(ours, "occurrence"),
+            request=RecordedRequest(
+                method=first.method,
+                url=first.url,
+                headers=first.headers,
+                body=_blob(writer, first.sent.data),
+                resource_type=first.node.text("_resourceType"),
+                is_navigation=is_navigation,
+                frame=ours.text("frame"),
+            ),
+            hops=tuple(Hop(url=hop.url, status=hop.status or 0, headers=hop.response_headers) for hop in entries[:-1]),
+            response=_response(last, ours, writer) if last.status is not None else None,
+            failure=last.error,
+            started_ms=ours.number("started_ms"),
+            completed_ms=ours.number_if_there("completed_ms"),
+            completion=_whole(ours, "completion") if ours.value.get("completion") is not None else None,
+        )
+    except ValidationError as error:
+        raise entry_fault(first.node, error) from error
+
+
+def _response(last: HarEntry, ours: HarNode, writer: NetworkWriter) -> RecordedResponse:
+    missing = ours.text_if_there("body_missing")
+    return RecordedResponse(
+        url=last.url,
+        status=last.status or 0,
+        status_text=last.status_text,
+        headers=last.response_headers,
+        body=_blob(writer, last.content.data) if missing is None else None,
+        body_missing=missing,
+    )
+
+
+def _blob(writer: NetworkWriter, data: bytes | None) -> BlobRef | None:
+    return writer.write_blob(data) if data is not None else None
+
+
+def _whole(node: HarNode, name: str) -> int:
+    number = node.number(name)
+    if number != int(number):
+        raise field_error(node.source, f"{node.path}.{name}", "a whole number", number)
+    return int(number)

@@ -1,0 +1,65 @@
+"""Blank what lies at a path of a JSON value."""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum, auto
+from functools import cache
+from typing import Final, TypeAlias
+
+_STEP: Final = re.compile(r'\.([^.\[\]"]+)|\[([0-9]+)\]|(\[\*\])|\[("[^"\\]+")\]')
+
+
+class AnyStep(Enum):
+    """Steps that lead to more than one place."""
+
+    KEY = auto()
+    INDEX = auto()
+
+
+Step: TypeAlias = str | int | AnyStep
+
+
+@cache
+def path_steps(path: str) -> tuple[Step, ...]:
+    """Take a path of the form `JsonPathRule.path` has apart."""
+    steps: list[Step] = []
+    for found in _STEP.finditer(path):
+        name, index, any_index, quoted = found.groups()
+        if any_index:
+            steps.append(AnyStep.INDEX)
+        elif index:
+            steps.append(int(index))
+        elif quoted:
+            steps.append(json.loads(quoted))
+        else:
+            steps.append(AnyStep.KEY if name == "*" else name)
+    return tuple(steps)
+
+
+def blank(document: object, path: str) -> bool:
+    """Put null wherever the path leads in a document, which is changed; say whether it led anywhere."""
+    *way, last = path_steps(path)
+    places = [document]
+    for step in way:
+        places = [place[key] for place in places for key in _keys(place, step)]  # type: ignore[index] # has the key
+    found = False
+    for place in places:
+        for key in _keys(place, last):
+            place[key] = None  # type: ignore[index] # as above
+            found = True
+    return found
+
+
+def _keys(place: object, step: Step) -> tuple[str | int, ...]:
+    """Name the members of one value that a step leads to."""
+    if isinstance(place, dict):
+        if step is AnyStep.KEY:
+            return tuple(place)
+        return (step,) if isinstance(step, str) and step in place else ()
+    if isinstance(place, list):
+        if step is AnyStep.INDEX:
+            return tuple(range(len(place)))
+        return (step,) if isinstance(step, int) and step < len(place) else ()
+    return ()

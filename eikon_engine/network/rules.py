@@ -1,0 +1,188 @@
+"""Apply declared rules to a request: what they name is blanked, so that requests that differ only there are one.
+
+A rule frees a value, not its place: a request that lacks the part is still another request.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_plus
+
+from eikon_engine.network.json_path import blank
+from eikon_engine.network.keys import (
+    BODY_MARK,
+    BOUNDARY,
+    CANONICAL_JSON_LIMIT,
+    CanonicalRequest,
+    canonical_method,
+    canonical_request,
+    canonical_url,
+    read_json,
+    write_json,
+)
+from eikon_engine.trace.redaction import without_encodings
+from eikon_engine.trace.volatile import FormFieldRule, HeaderRule, JsonPathRule, QueryKeyRule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.nearest import BodyReader
+    from eikon_engine.trace.volatile import VolatileRule
+
+SOCKET_METHOD: Final = "WEBSOCKET"
+URLENCODED: Final = "application/x-www-form-urlencoded"
+
+_PART_NAME: Final = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="([^"]*)"', re.IGNORECASE)
+_ESCAPED: Final = ((b"%22", b'"'), (b"%0D", b"\r"), (b"%0A", b"\n"))
+"""How forms write these in the name of a part: https://html.spec.whatwg.org/#multipart-form-data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loosened:
+    """Hold what the rules left of a request."""
+
+    key: str
+    """Equal for two requests that differ only in what the rules name."""
+    rules: tuple[VolatileRule, ...]
+    """Rules that found their part, in the order in which they were declared; no header rules among them."""
+
+
+def fitting_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[VolatileRule, ...]:
+    """Choose the rules that hold for a canonical method and URL."""
+    location = url.partition("?")[0]
+    return tuple(
+        rule
+        for rule in rules
+        if (rule.method is None or canonical_method(rule.method) == method) and _glob(rule.url).fullmatch(location)
+    )
+
+
+def loosen(wanted: CanonicalRequest, rules: Iterable[VolatileRule]) -> Loosened:
+    """Blank what the rules name in a request."""
+    fitting = fitting_rules(wanted.method, wanted.url, rules)
+    url, of_query = _blank_query(wanted.url, fitting)
+    body, of_body = _blank_body(wanted, fitting)
+    used = {*of_query, *of_body}
+    return Loosened(key=replace(wanted, url=url, body=body).key, rules=tuple(rule for rule in fitting if rule in used))
+
+
+def loosen_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body: BodyReader | None) -> Loosened:
+    """Blank what the rules name in a recorded request; its body is read only if a rule is about it."""
+    head, mark, digest = exchange.key.partition(BODY_MARK)
+    method, _, url = head.partition(" ")
+    fitting = fitting_rules(method, url, rules)
+    ref = exchange.request.body
+    if ref is not None and read_body is not None and any(_is_about_bodies(rule) for rule in fitting):
+        content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
+        body = without_encodings(read_body(ref))
+        return loosen(canonical_request(method, url, body, content_type), fitting)
+    loosened, used = _blank_query(url, fitting)
+    return Loosened(key=f"{method} {loosened}{mark}{digest}", rules=used)
+
+
+def apply_rules_to_text(url: str, text: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
+    """Blank what the rules name in a message of a socket; where none finds its part, the text stays as it is."""
+    fitting = fitting_rules(SOCKET_METHOD, canonical_url(url), rules)
+    body, used = _blank_json(text.encode(errors="surrogatepass"), fitting)
+    return (body.decode(), used) if used else (text, ())
+
+
+def apply_rules_to_socket_url(url: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
+    """Blank what the rules name in the query of a socket's address, which is brought into its canonical form."""
+    plain = canonical_url(url)
+    return _blank_query(plain, fitting_rules(SOCKET_METHOD, plain, rules))
+
+
+def header_rules(method: str, url: str, rules: Iterable[VolatileRule]) -> tuple[HeaderRule, ...]:
+    """Choose the header rules that hold for a canonical method and URL."""
+    return tuple(rule for rule in fitting_rules(method, url, rules) if isinstance(rule, HeaderRule))
+
+
+@cache
+def _glob(pattern: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+
+
+def _is_about_bodies(rule: VolatileRule) -> bool:
+    return isinstance(rule, JsonPathRule | FormFieldRule)
+
+
+def _blank_query(url: str, rules: tuple[VolatileRule, ...]) -> tuple[str, tuple[VolatileRule, ...]]:
+    by_name = [rule for rule in rules if isinstance(rule, QueryKeyRule)]
+    location, mark, query = url.partition("?")
+    query, names = _blank_pairs(query, {rule.name for rule in by_name})
+    return location + mark + query, tuple(rule for rule in by_name if rule.name in names)
+
+
+def _blank_pairs(text: str, names: set[str]) -> tuple[str, set[str]]:
+    """Empty the values of some names in `a=1&b=2`; return also which of them were there."""
+    found: set[str] = set()
+    pairs = []
+    for pair in text.split("&"):
+        written = pair.partition("=")[0]
+        name = unquote_plus(written)
+        if pair and name in names:
+            found.add(name)
+            pairs.append(f"{written}=")
+        else:
+            pairs.append(pair)
+    return "&".join(pairs), found
+
+
+def _blank_body(
+    wanted: CanonicalRequest, rules: tuple[VolatileRule, ...]
+) -> tuple[bytes | None, tuple[VolatileRule, ...]]:
+    if wanted.body is None:
+        return None, ()
+    if wanted.media_type == URLENCODED:
+        return _blank_form(wanted.body, rules)
+    if wanted.media_type.startswith("multipart/"):
+        return _blank_multipart(wanted.body, rules)
+    return _blank_json(wanted.body, rules)
+
+
+def _blank_json(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:
+    """Blank places of a JSON text, whatever its media type: scripts send JSON as plain text, too."""
+    by_path = [rule for rule in rules if isinstance(rule, JsonPathRule)]
+    if not by_path or len(body) > CANONICAL_JSON_LIMIT or not body.lstrip().startswith((b"{", b"[")):
+        return body, ()
+    try:
+        document = read_json(body)
+        used = tuple([rule for rule in by_path if blank(document, rule.path)])
+        return (write_json(document), used) if used else (body, ())
+    except (ValueError, RecursionError):
+        return body, ()
+
+
+def _blank_form(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:
+    by_name = [rule for rule in rules if isinstance(rule, FormFieldRule)]
+    text, names = _blank_pairs(body.decode(errors="surrogateescape"), {rule.name for rule in by_name})
+    return text.encode(errors="surrogateescape"), tuple(rule for rule in by_name if rule.name in names)
+
+
+def _blank_multipart(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:
+    by_name = [rule for rule in rules if isinstance(rule, FormFieldRule)]
+    names = {rule.name.encode() for rule in by_name}
+    found: set[bytes] = set()
+    delimiter = b"--" + BOUNDARY
+    first, *parts = body.split(delimiter) if names else [body]
+    for place, each in enumerate(parts):
+        head, gap, _ = each.partition(b"\r\n\r\n")
+        name = _part_name(head)
+        if gap and name in names:
+            found.add(name)
+            parts[place] = head + gap + b"\r\n"
+    parts.insert(0, first)
+    return delimiter.join(parts), tuple(rule for rule in by_name if rule.name.encode() in found)
+
+
+def _part_name(head: bytes) -> bytes:
+    found = _PART_NAME.search(head)
+    name = found[1] if found is not None else b""
+    for written, meant in _ESCAPED:
+        name = name.replace(written, meant)
+    return name

@@ -1,0 +1,398 @@
+"""A HAR that we export reads back as the same recording, and those of other programs as far as they go."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eikon_engine.errors import TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
+from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+from eikon_engine.network.har_export import export_har, har_text
+from eikon_engine.network.har_import import HarImport, import_har
+from eikon_engine.network.keys import request_key
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.trace.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eikon_engine.network.store import NetworkRecording
+
+BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+TEXTS = st.text(max_size=6)
+NAMES = st.from_regex(r"\A[A-Za-z-]{1,8}\Z")
+HEADERS = st.lists(st.tuples(NAMES, TEXTS), max_size=2).map(tuple)
+TYPED = st.sampled_from(
+    [(), (("content-type", "text/html; charset=ISO-8859-1"),), (("content-type", "application/json"),)]
+)
+BODIES = st.none() | st.binary(max_size=8) | TEXTS.map(str.encode)
+TIMES = st.floats(min_value=0, max_value=1e6)
+
+
+@st.composite
+def recorded(draw: st.DrawFn, folder: Path) -> NetworkRecording:
+    """Write a recording with any kind of exchange in it."""
+    with NetworkWriter(folder) as writer:
+        for place in range(draw(st.integers(0, 3))):
+            url, body = f"http://a/{place}", draw(BODIES)
+            headers = draw(TYPED) + draw(HEADERS)
+            later = draw(st.lists(st.tuples(TEXTS, st.integers(300, 399)), max_size=2))
+            hops = tuple(
+                Hop(url=url if not number else f"http://b/{text}", status=status, headers=draw(HEADERS))
+                for number, (text, status) in enumerate(later)
+            )
+            writer.append(
+                Exchange(
+                    ordinal=place * 2,
+                    key=request_key("POST", url, body, dict(headers).get("content-type")),
+                    occurrence=place,
+                    request=RecordedRequest(
+                        method="POST",
+                        url=url,
+                        headers=headers,
+                        body=None if body is None else writer.write_blob(body),
+                        resource_type=draw(st.sampled_from(["document", "fetch", ""])),
+                        is_navigation=draw(st.booleans()),
+                        frame=draw(TEXTS),
+                    ),
+                    hops=hops,
+                    started_ms=draw(TIMES),
+                    **draw(endings(writer, hops, place)),
+                )
+            )
+    return read_network(folder)
+
+
+@st.composite
+def endings(draw: st.DrawFn, writer: NetworkWriter, hops: tuple[Hop, ...], place: int) -> dict[str, Any]:
+    """Draw an answer, a failure or neither."""
+    body, missing = draw(BODIES), draw(st.none() | TEXTS)
+    response = RecordedResponse(
+        url="http://c/" if hops else f"http://a/{place}",
+        status=draw(st.sampled_from([0, 200, 204, 302, 304, 404])),
+        status_text=draw(TEXTS),
+        headers=draw(TYPED) + draw(HEADERS),
+        body=None if body is None or missing is not None else writer.write_blob(body),
+        body_missing=missing,
+    )
+    done = {"completed_ms": 1e6 + draw(TIMES), "completion": place}
+    return draw(
+        st.sampled_from(
+            [{}, {"response": response}, {"response": response, **done}, {"failure": "net::ERR_ABORTED", **done}]
+        )
+    )
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=30)
+def test_what_is_exported_reads_back_as_it_was(data: st.DataObject) -> None:
+    """Redirects, failures, pending requests, lost bodies, order and times survive the way through a HAR."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        recording = data.draw(recorded(folder / "recorded"))
+        (folder / "a.har").write_text(har_text(recording, began=BEGAN, version="1"))
+
+        imported = import_har(folder / "a.har", folder / "imported")
+
+        assert imported.recording.exchanges == recording.exchanges
+        assert imported.warnings == ()
+        for exchange in recording.exchanges:
+            for ref in exchange.blobs:
+                assert imported.recording.body(ref) == recording.body(ref)
+
+
+def test_an_export_is_a_har_of_one_entry_for_each_answer(tmp_path: Path) -> None:
+    """Redirects are entries of their own, whose method changes as browsers change it; failures have status 0."""
+    hops = (Hop(url="http://a/", status=302, headers=(("location", "/b"),)),)
+    request = RecordedRequest(method="POST", url="http://a/", resource_type="document", is_navigation=True)
+    times: dict[str, Any] = {"started_ms": 5.0, "completed_ms": 25.0}
+    with NetworkWriter(tmp_path) as writer:
+        response = RecordedResponse(url="http://a/b", status=200, body=writer.write_blob(b"\xff"))
+        key = "POST http://a/"
+        writer.append(
+            Exchange(
+                ordinal=0, key=key, occurrence=0, request=request, hops=hops, response=response, completion=0, **times
+            )
+        )
+        writer.append(
+            Exchange(
+                ordinal=1, key=key, occurrence=1, request=request, failure="net::ERR_FAILED", completion=1, **times
+            )
+        )
+
+    har: Any = export_har(read_network(tmp_path), began=BEGAN, version="1.0")
+
+    entries = har["log"]["entries"]
+    told = [(e["request"]["method"], e["request"]["url"], e["response"]["status"], e["time"]) for e in entries]
+    assert har["log"]["version"] == "1.2"
+    assert told == [("POST", "http://a/", 302, 0), ("GET", "http://a/b", 200, 20), ("POST", "http://a/", 0, 20)]
+    assert entries[0]["response"]["redirectURL"] == "http://a/b"
+    assert entries[0]["startedDateTime"] == "2026-01-02T03:04:05.005+00:00"
+    assert entries[1]["response"]["content"] == {"size": 1, "mimeType": "", "text": "/w==", "encoding": "base64"}
+    assert entries[2]["response"]["_error"] == "net::ERR_FAILED"
+
+
+def entry(url: str = "http://a/", status: int = 200, at: int = 0, **fields: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Write an entry as other programs do; `request__…` and `response__…` add to its parts."""
+    parts: dict[str, dict[str, Any]] = {
+        "request": {"method": "GET", "url": url, "headers": [{"name": ":method", "value": "GET"}]},
+        "response": {"status": status, "statusText": "", "headers": [], "redirectURL": "", "content": {"size": 0}},
+    }
+    plain: dict[str, Any] = {"startedDateTime": f"2026-01-02T03:04:{at:02}.5Z", "time": 100, **parts}
+    for name, value in fields.items():
+        part, _, field = name.partition("__")
+        if field:
+            parts[part][field] = value
+        else:
+            plain[name] = value
+    return plain
+
+
+def imported(folder: Path, *entries: dict[str, Any], redactor: Redactor | None = None) -> HarImport:
+    """Import a HAR of these entries."""
+    (folder / "a.har").write_text(json.dumps({"log": {"version": "1.2", "entries": entries}}), encoding="utf-8-sig")
+    return import_har(folder / "a.har", folder / "network", redactor)
+
+
+def bodies(har: HarImport) -> list[bytes | None]:
+    """Read the bodies of the answers."""
+    refs = [each.response.body if each.response else None for each in har.recording.exchanges]
+    return [har.recording.body(ref) if ref is not None else None for ref in refs]
+
+
+def test_entries_are_ordered_by_start_and_end(tmp_path: Path) -> None:
+    """Requests are counted as they began, answers as they were complete."""
+    slow, quick = entry("http://a/slow", at=1, time=9_000), entry("http://a/quick", at=2)
+
+    har = imported(tmp_path, quick, slow)
+
+    told = [(e.request.url, e.ordinal, e.completion, e.started_ms, e.completed_ms) for e in har.recording.exchanges]
+    assert told == [("http://a/slow", 0, 1, 0.0, 9_000.0), ("http://a/quick", 1, 0, 1_000.0, 1_100.0)]
+    assert har.recording.exchanges[0].request.headers == ()
+
+
+def test_redirects_are_put_together(tmp_path: Path) -> None:
+    """What a redirect led to is no request of its own; each is used once."""
+    first = entry("http://a/1", 302, response__redirectURL="/2#top")
+    second = entry("http://a/2", 301, 1, response__headers=[{"name": "Location", "value": "http://a/3"}])
+    third = entry("http://a/3", at=2, response__content={"size": 2, "text": "ok"})
+
+    har = imported(tmp_path, first, second, third, entry("http://a/3", at=3))
+
+    chain, alone = har.recording.exchanges
+    assert [(hop.url, hop.status) for hop in chain.hops] == [("http://a/1", 302), ("http://a/2", 301)]
+    assert chain.key == "GET http://a/1"
+    assert chain.completed_ms == 2_100
+    assert (alone.key, alone.occurrence, alone.hops) == ("GET http://a/3", 0, ())
+
+
+def test_a_redirect_to_nowhere_is_not_answered(tmp_path: Path) -> None:
+    """Where the target has no entry the browser must not be sent there."""
+    har = imported(tmp_path, entry("http://a/1", 302, response__redirectURL="http://b/"))
+
+    response = har.recording.exchanges[0].response
+    assert response is not None
+    assert response.body_missing == "the HAR has no entry for where it leads, http://b/"
+    assert "log.entries[0] (GET http://a/1)" in har.warnings[0]
+
+
+def test_bodies_come_back_as_bytes(tmp_path: Path) -> None:
+    """Text is encoded as its type says, base64 decoded, attached files read; what is not there is told."""
+    latin = {"size": 1, "mimeType": "text/html; charset=iso-8859-1", "text": "\xe9"}
+    (tmp_path / "f00.png").write_bytes(b"png")
+    contents = [
+        {"size": 2, "text": "\xe9"},
+        latin,
+        {"size": 3, "text": base64.b64encode(b"\0\1\2").decode(), "encoding": "base64"},
+        {"size": 3, "_file": "f00.png"},
+        {"size": 3, "_file": "gone.png"},
+        {"size": 7},
+        {"size": 0, "text": ""},
+        {"size": 2, "text": "a\udcff"},
+        {"size": 2, "text": "a\ud83d"},
+    ]
+
+    har = imported(tmp_path, *[entry(f"http://a/{at}", at=at, response__content=c) for at, c in enumerate(contents)])
+
+    answers = [each.response for each in har.recording.exchanges]
+    assert bodies(har) == ["\xe9".encode(), b"\xe9", b"\0\1\2", b"png", None, None, b"", b"a\xff", b"a?"]
+    assert [answer.body_missing for answer in answers if answer and answer.body_missing] == [
+        "the HAR names the file gone.png, which is not there",
+        "the HAR holds no body, perhaps it was exported without content",
+    ]
+    assert len(har.warnings) == 2
+
+
+def test_failures_and_unanswered_requests_are_kept_apart(tmp_path: Path) -> None:
+    """Chrome's and Playwright's words for a failure are replayed; a request without either stays unanswered."""
+    har = imported(
+        tmp_path,
+        entry(status=0, response___error="net::ERR_ABORTED"),
+        entry(status=-1, response___failureText="net::ERR_FAILED", time=-1),
+        entry(status=-1),
+    )
+
+    assert [each.failure for each in har.recording.exchanges] == ["net::ERR_ABORTED", "net::ERR_FAILED", None]
+    assert [each.pending for each in har.recording.exchanges] == [False, False, True]
+
+
+def test_request_bodies_make_keys(tmp_path: Path) -> None:
+    """A body is found under the key that the browser's request has, also where the HAR holds parameters only."""
+    form, json_type = "application/x-www-form-urlencoded", "application/json"
+    posts = [
+        {"mimeType": json_type, "text": '{"b": 1, "a": 2}'},
+        {"mimeType": form, "params": [{"name": "q", "value": "a b"}]},
+        {"mimeType": "multipart/form-data; boundary=x", "params": [{"name": "file", "fileName": "a.png"}]},
+    ]
+
+    har = imported(tmp_path, *[entry(request__method="POST", request__postData=post) for post in posts])
+
+    assert [each.key for each in har.recording.exchanges] == [
+        request_key("POST", "http://a/", b'{"a":2,"b":1}', json_type),
+        request_key("POST", "http://a/", b"q=a+b", form),
+        "POST http://a/",
+    ]
+    assert "the HAR holds no text of the request's body" in har.warnings[0]
+
+
+def test_sockets_are_named_and_left_out(tmp_path: Path) -> None:
+    """The messages of a WebSocket are no exchanges; neither is what never was on the network."""
+    har = imported(
+        tmp_path,
+        entry("wss://a/live", 101, _webSocketMessages=[{"type": "send", "data": "x"}]),
+        entry("data:text/plain,x"),
+        entry(_resourceType="preflight"),
+    )
+
+    assert har.recording.exchanges == ()
+    assert har.warnings == (
+        f"{tmp_path / 'a.har'}: log.entries[0] is the WebSocket wss://a/live; its messages are not imported",
+    )
+
+
+def test_secrets_do_not_enter_the_recording(tmp_path: Path) -> None:
+    """A foreign HAR holds real values; placeholders are written for those that are known, and keys fit."""
+    post = {"mimeType": "application/json", "text": '{"p": "s3cret"}'}
+    har = imported(
+        tmp_path,
+        entry("http://a/?p=s3cret", request__postData=post, response__content={"size": 6, "text": "s3cret"}),
+        redactor=Redactor({"PASSWORD": "s3cret"}),
+    )
+
+    exchange = har.recording.exchanges[0]
+    mark = "{{eikon-secret:PASSWORD}}"
+    assert exchange.request.url == f"http://a/?p={mark}"
+    assert exchange.key == request_key("GET", f"http://a/?p={mark}", f'{{"p":"{mark}"}}'.encode(), "application/json")
+    assert bodies(har) == [mark.encode()]
+
+
+def test_kinds_of_requests_are_told_by_their_headers(tmp_path: Path) -> None:
+    """Where no program said what a request was for, the request's own headers do."""
+    headers = [
+        [{"name": "Sec-Fetch-Dest", "value": "iframe"}, {"name": "Sec-Fetch-Mode", "value": "navigate"}],
+        [{"name": "Sec-Fetch-Dest", "value": "style"}],
+        [{"name": "Accept", "value": "text/html,*/*"}],
+        [],
+    ]
+
+    har = imported(tmp_path, *[entry(request__headers=each) for each in headers])
+
+    kinds = [(each.request.resource_type, each.request.is_navigation) for each in har.recording.exchanges]
+    assert kinds == [("document", True), ("stylesheet", False), ("document", True), ("other", False)]
+
+
+def test_an_archive_holds_har_and_bodies(tmp_path: Path) -> None:
+    """A zip as Playwright writes it is read without unpacking."""
+    har = {"log": {"entries": [entry(response__content={"size": 2, "_file": "resources/x.html"})]}}
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("har.har", json.dumps(har))
+        archive.writestr("resources/x.html", "hi")
+
+    assert bodies(import_har(tmp_path / "a.zip", tmp_path / "network")) == [b"hi"]
+
+
+BROKEN: dict[str, tuple[bytes | dict[str, Any], type[TraceError], str]] = {
+    "cut off": (b'{"log": {', TraceSyntaxError, "wanted a whole JSON text"),
+    "not text": (b"\xff\xfe\0", TraceSyntaxError, "wanted a whole JSON text"),
+    "deep": (b"[" * 100_000, TraceSyntaxError, "nested too deep"),
+    "no log": (b"[]", TraceFieldError, "log: wanted an object, as every HAR has, found a list"),
+    "no entries": (b'{"log": {}}', TraceFieldError, "log.entries: wanted a list, found null"),
+    "entry": (b'{"log": {"entries": [5]}}', TraceFieldError, "log.entries[0]: wanted an object, found 5"),
+    "url": (entry(request__url=5), TraceFieldError, "log.entries[1].request.url: wanted a string, found 5"),
+    "empty url": (entry(""), TraceFieldError, "log.entries[1]: url: String should have at least 1 character"),
+    "status": (
+        entry(response__status="200"),
+        TraceFieldError,
+        "log.entries[1].response.status: wanted a finite number",
+    ),
+    "no number": (entry(response__status=float("nan")), TraceFieldError, "log.entries[1].response.status: wanted"),
+    "huge status": (entry(status=5000), TraceFieldError, "log.entries[1]: status: Input should be less than or equal"),
+    "time": (entry(startedDateTime="soon"), TraceFieldError, "log.entries[1].startedDateTime: wanted a date and time"),
+    "base64": (
+        entry(response__content={"text": "?", "encoding": "base64"}),
+        TraceFieldError,
+        "log.entries[1].response.content.text: wanted base64",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_har_is_one_clear_line(case: str, tmp_path: Path) -> None:
+    """What is wrong is told with the place of the entry."""
+    content, kind, message = BROKEN[case]
+    text = content if isinstance(content, bytes) else json.dumps({"log": {"entries": [entry(), content]}}).encode()
+    (tmp_path / "a.har").write_bytes(text)
+
+    with pytest.raises(kind) as caught:
+        import_har(tmp_path / "a.har", tmp_path / "network")
+
+    assert message in caught.value.message
+    assert caught.value.message.startswith(f"{tmp_path / 'a.har'}: ")
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "change", [{"key": "GET http://b/"}, {"ordinal": 0.5}, {"is_navigation": 1}, {"started_ms": "x"}]
+)
+def test_our_own_field_is_checked_too(change: dict[str, object], tmp_path: Path) -> None:
+    """An exported HAR that was changed so that it contradicts itself is refused."""
+    with NetworkWriter(tmp_path / "n") as writer:
+        request = RecordedRequest(method="GET", url="http://a/", resource_type="", is_navigation=False)
+        writer.append(Exchange(ordinal=0, key="GET http://a/", occurrence=0, request=request, started_ms=0))
+    har: Any = export_har(read_network(tmp_path / "n"), began=BEGAN, version="1")
+    har["log"]["entries"][0]["_eikon"].update(change)
+    (tmp_path / "a.har").write_text(json.dumps(har))
+
+    with pytest.raises(TraceFieldError, match=r"log\.entries\[0\]"):
+        import_har(tmp_path / "a.har", tmp_path / "network")
+
+
+def _no_zip(path: Path) -> None:
+    path.write_bytes(b"PK\3\4 not really PK\5\6" + b"\0" * 18)
+
+
+def _empty_zip(path: Path) -> None:
+    zipfile.ZipFile(path, "w").close()
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(_no_zip, TraceSyntaxError), (_empty_zip, TraceSyntaxError), (Path.mkdir, TraceMissingError)],
+)
+def test_what_is_no_file_with_a_har_is_told(
+    make: Callable[[Path], object], kind: type[TraceError], tmp_path: Path
+) -> None:
+    """A folder, a broken archive and an archive without a HAR are named."""
+    make(tmp_path / "a.har")
+
+    with pytest.raises(kind, match=r"a\.har"):
+        import_har(tmp_path / "a.har", tmp_path / "network")
