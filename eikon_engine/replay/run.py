@@ -78,7 +78,7 @@ async def _events(plan: Plan, options: ReplayOptions, folder: RunFolder, binary:
     async with worker_for(plan, options, binary) as opened:
         runner = StepRunner(plan, opened.worker, options)
         evidence = EvidenceWriter(folder, runner, opened.worker)
-        stream = replay(plan, runner, opened.worker, options, (opened.browser, opened.environment))
+        stream = replay(plan, runner, options, (opened.browser, opened.environment))
         async for raw in stream:
             event = await _with_evidence(raw, steps, evidence)
             sequence += 1

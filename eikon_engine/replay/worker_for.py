@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
 from eikon_engine.browser.launch import SEALED_FLAGS, LaunchOptions, launch_browser
+from eikon_engine.browser.probe import ProbeTraffic
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.snapshot_player import open_snapshot_player
@@ -86,10 +87,10 @@ def _traffic(plan: Plan) -> Traffic | None:
     """Choose what answers requests; None for the playback of snapshots, which answers them itself."""
     if plan.network == "snapshot":
         return None
-    if plan.network == "live" or plan.trace.network is None:
+    if plan.trace.network is None:
         return LiveTraffic()
-    folder = inside(plan.bundle.root, plan.trace.network.folder, "network.folder")
-    return SealedTraffic(read_network(folder))
+    recording = read_network(inside(plan.bundle.root, plan.trace.network.folder, "network.folder"))
+    return ProbeTraffic(recording) if plan.network == "live" else SealedTraffic(recording)
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:
