@@ -45,11 +45,13 @@ class LiveTraffic:
         """Begin with nothing served."""
         self._served = 0
         self._sockets: list[str] = []
+        self._strays: list[str] = []
         self._session: Session | None = None
 
     async def start(self, session: Session) -> None:
         """Route everything."""
         self._session = session
+        session.context.on("request", lambda request: self._note_stray(session, request))
         await session.context.route("**/*", self._pass_on)
         await session.context.route_web_socket(lambda _url: True, self._pass_on_socket)
 
@@ -67,7 +69,11 @@ class LiveTraffic:
     def outcome(self) -> NetworkOutcome:
         """Count the requests, and name what is not recorded."""
         notes = (f"WebSocket traffic is passed on but not recorded: {url}" for url in self._sockets)
-        return NetworkOutcome(served=self._served, notes=tuple(notes))
+        return NetworkOutcome(served=self._served, strays=tuple(self._strays), notes=tuple(notes))
+
+    def _note_stray(self, session: Session, request: Request) -> None:
+        if session.urls.is_stray(request.url):
+            self._strays.append(f"{request.method} {session.redactor.text(request.url)}")
 
     async def _pass_on(self, route: Route) -> None:
         from playwright.async_api import Error

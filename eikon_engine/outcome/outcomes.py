@@ -126,6 +126,8 @@ class NetworkOutcome(Record):
     """Keys of recorded exchanges that nobody asked for."""
     unmatched: tuple[str, ...] = ()
     """Keys of the requests of a live replay that the recording does not have."""
+    strays: tuple[str, ...] = ()
+    """Method and URL of requests to a recorded deployment that another one was to stand for."""
     response_changes: tuple[ResponseChange, ...] = ()
     """Answers of a live replay that differ from the recorded ones, in the order in which they came."""
     notes: tuple[str, ...] = ()

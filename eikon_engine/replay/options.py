@@ -43,6 +43,8 @@ class ReplayOptions:
     """Where the artifacts go; `replay_artifacts/<mission_id>` below the current folder if left out."""
     network: NetworkMode | None = None
     """None chooses sealed where the bundle has a network part, and live where it has none."""
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+    """Base URL of today by recorded base URL: the mission is replayed against another deployment."""
     on_divergence: OnDivergence = "stop"
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""

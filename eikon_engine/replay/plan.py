@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import NetworkPartMissingError, SecretMissingError
+from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
+from eikon_engine.trace.relocated import unused_rules
 from eikon_engine.trace.secret_text import missing_secret, secret_names
+from eikon_engine.trace.url_map import UrlMap, url_map
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkMode
@@ -44,6 +46,16 @@ class Plan:
     bundle: Bundle
     network: NetworkMode
     subgoals: tuple[PlannedSubgoal, ...]
+    urls: UrlMap = field(default_factory=UrlMap)
+    """From the addresses of the recording to those of the deployment that is visited."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Say what was asked for in vain."""
+        return tuple(
+            f"--base-url: {base} stands nowhere in the recording, so nothing is mapped; check its scheme, host and port"
+            for base in unused_rules(self.trace, self.urls)
+        )
 
     @property
     def trace(self) -> ExecutionTrace:
@@ -63,8 +75,13 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         UnknownSkillError: a skill of the trace is in no registry.
         SecretMissingError: a secret of the trace was not given.
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
+        UsageError: a base URL is none, or the network mode visits no deployment.
     """
-    network = choose_network(bundle, options.network)
+    urls = url_map(options.base_urls)
+    network = choose_network(bundle, options.network or ("live" if urls else None))
+    if urls and network != "live":
+        message = f"--base-url wants --network live, found --network {network}, which visits no deployment; drop one"
+        raise UsageError(message)
     position = 0
     subgoals = []
     for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
@@ -74,7 +91,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
             _require(step, options)
             steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
         subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
-    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals))
+    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals), urls=urls)
 
 
 def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:

@@ -37,6 +37,13 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "[default: sealed if the bundle has a network part, else live]",
 )
 @click.option(
+    "--base-url",
+    "base_url_rules",
+    multiple=True,
+    metavar="OLD=NEW",
+    help="Replay live against another deployment: NEW stands for OLD; may be repeated.",
+)
+@click.option(
     "--on-divergence",
     type=click.Choice(["stop", "continue"]),
     default="stop",
@@ -59,6 +66,7 @@ def replay_command(
     *,
     trace: Path,
     timeout: float | None,
+    base_url_rules: tuple[str, ...],
     secrets: tuple[str, ...],
     secret_file: Path | None,
     as_json: bool,
@@ -74,11 +82,13 @@ def replay_command(
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
     from eikon_engine.replay.secret_sources import gather_secrets  # noqa: PLC0415 - as above
+    from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - as above
 
     with Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
                 timeout_ms=timeout * 1000 if timeout is not None else None,
+                base_urls=parse_rules(base_url_rules),
                 secrets=gather_secrets(secrets, secret_file),
                 readers=(display.read,),
                 **options,

@@ -130,7 +130,7 @@ def _write(
     ended_early: str | None,
 ) -> ReplayOutcome:
     folder.close()
-    outcome = collector.outcome(options.now(), ended_early, ())
+    outcome = collector.outcome(options.now(), ended_early, collector.plan.warnings)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
     for report in reports:
         folder.write(report.file_name, report.render(outcome))

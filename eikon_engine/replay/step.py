@@ -16,6 +16,7 @@ from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+from eikon_engine.trace.relocated import relocated_action
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -38,6 +39,7 @@ class StepRunner:
         self._worker = worker
         self._options = options
         self._misses_seen = 0
+        self._strays_seen = 0
         self._changes: tuple[ResponseChange, ...] = ()
         self.last: Performed | None = None
         """What the last action showed; evidence for the artifacts."""
@@ -50,7 +52,7 @@ class StepRunner:
         action = recorded.action
         if self._options.timeout_ms is not None:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
-        performed = await self._worker.execute(action, recorded.observation)
+        performed = await self._worker.execute(relocated_action(action, self._plan.urls), recorded.observation)
         self.last = performed
         divergences = detect(self._comparison(planned, recorded, performed))
         unverifiable = self._unverifiable(recorded, performed)
@@ -161,6 +163,10 @@ class StepRunner:
         unknown = isinstance(recorded.result, Failed) and recorded.result.code == UNKNOWN_FAILURE
         if unknown and isinstance(performed.result, Failed):
             notes.append("the recording does not say how the action failed; any failure counts as the same")
+        strays = self._worker.network().strays[self._strays_seen :]
+        self._strays_seen += len(strays)
+        if strays:
+            notes.append(f"{len(strays)} request(s) went to the deployment that --base-url replaces, first {strays[0]}")
         return tuple(notes)
 
     def _rerun(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:

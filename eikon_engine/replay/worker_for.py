@@ -20,6 +20,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.relocated import relocated_state
 from eikon_engine.trace.secret_text import Secrets
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from eikon_engine.browser.worker import Worker
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
-    from eikon_engine.trace.bundle import Bundle
 
 UNRECORDED_SEED = 1
 NOT_RECREATED = ("browser_version", "playwright_version", "platform", "flags", "fonts_digest")
@@ -68,8 +68,9 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
         environment = await _environment(launched, recorded, options)
         session = SessionOptions(
             environment=environment,
-            storage_state=_storage_state(plan.bundle, secrets),
+            storage_state=_storage_state(plan, secrets),
             secrets=secrets,
+            urls=plan.urls,
             kept_secrets=frozenset(plan.trace.start.secrets) & options.secrets.keys(),
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
@@ -110,7 +111,8 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
     )
 
 
-def _storage_state(bundle: Bundle, secrets: Secrets) -> dict[str, Any] | None:
+def _storage_state(plan: Plan, secrets: Secrets) -> dict[str, Any] | None:
+    bundle = plan.bundle
     relative = bundle.trace.start.storage_state
     if relative is None:
         return None
@@ -120,4 +122,4 @@ def _storage_state(bundle: Bundle, secrets: Secrets) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         message = f"{path}: wanted a storage state in JSON, found {error}; restore the bundle"
         raise TraceSyntaxError(message) from error
-    return state
+    return relocated_state(state, plan.urls)
