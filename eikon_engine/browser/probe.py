@@ -128,7 +128,10 @@ class ProbeTraffic(LiveTraffic):
             return
         failure = last.failure or (None if response is not None else "net::ERR_EMPTY_RESPONSE")
         answer = await self._live(session, response, exchange) if response is not None else None
-        self._keep(exchange, self._differences(exchange, _Ending(answer=answer, failure=failure)))
+        values = self._differences(exchange, _Ending(answer=answer, failure=failure))
+        if session.urls.moves_paths:
+            values = tuple(each for each in values if session.urls.old_path(each.live, last.url) != each.recorded)
+        self._keep(exchange, values)
 
     def _differences(self, exchange: Exchange, live: _Ending) -> tuple[ValueChange, ...]:
         recorded = exchange.response

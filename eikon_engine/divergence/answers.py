@@ -85,11 +85,13 @@ def _json_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
 
 
 def _json_change(change: OutputChange) -> ValueChange:
-    texts = isinstance(change.expected, str) and isinstance(change.observed, str)
-    show = _plain if texts or _plain(change.expected) != _plain(change.observed) else canonical_json
-    return ValueChange(
-        part=f"body {change.path}", recorded=shortened(show(change.expected)), live=shortened(show(change.observed))
-    )
+    part, expected, observed = f"body {change.path}", change.expected, change.observed
+    if isinstance(expected, str) and isinstance(observed, str):
+        if max(len(expected), len(observed)) > _SHOWN:  # show the place where two long texts differ
+            _, expected, observed = next(diff_text(expected, observed), (0, expected, observed))
+        return ValueChange(part=part, recorded=shortened(expected), live=shortened(observed))
+    show = _plain if _plain(expected) != _plain(observed) else canonical_json
+    return ValueChange(part=part, recorded=shortened(show(expected)), live=shortened(show(observed)))
 
 
 def _leaves(path: str, value: JsonValue) -> list[tuple[str, JsonValue]]:

@@ -22,6 +22,12 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     return value
 
 
+def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - `--help` stays quick
+
+    return parse_rules(texts)
+
+
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--trace", required=True, type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
 @click.option("--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window.")
@@ -38,8 +44,9 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
 )
 @click.option(
     "--base-url",
-    "base_url_rules",
+    "base_urls",
     multiple=True,
+    callback=_rules,
     metavar="OLD=NEW",
     help="Replay live against another deployment: NEW stands for OLD; may be repeated.",
 )
@@ -66,7 +73,6 @@ def replay_command(
     *,
     trace: Path,
     timeout: float | None,
-    base_url_rules: tuple[str, ...],
     secrets: tuple[str, ...],
     secret_file: Path | None,
     as_json: bool,
@@ -82,13 +88,11 @@ def replay_command(
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
     from eikon_engine.replay.secret_sources import gather_secrets  # noqa: PLC0415 - as above
-    from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - as above
 
     with Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
                 timeout_ms=timeout * 1000 if timeout is not None else None,
-                base_urls=parse_rules(base_url_rules),
                 secrets=gather_secrets(secrets, secret_file),
                 readers=(display.read,),
                 **options,
@@ -112,6 +116,7 @@ class _SameNamedOptions(TypedDict):
     headless: bool
     artifacts_dir: Path | None
     network: NetworkMode | None
+    base_urls: dict[str, str]
     on_divergence: OnDivergence
     browser_path: Path | None
 

@@ -53,6 +53,15 @@ def test_a_number_that_became_a_text_is_shown_as_json() -> None:
     assert shown(answer(b'{"n":1}'), answer(b'{"n":"1"}')) == ['body $.n: recorded 1, live "1"']
 
 
+def test_a_long_text_is_shown_where_it_differs() -> None:
+    """Change a word deep inside a long text, and read it."""
+    before, after = ("x " * 300 + f"<b>{word}</b>" + " y" * 300 for word in ("cheap", "dear"))
+
+    found = shown(answer(json.dumps([before]).encode()), answer(json.dumps([after]).encode()))
+
+    assert found == ["body $[0]: recorded cheap, live dear"]
+
+
 def test_order_and_spaces_of_json_are_no_difference() -> None:
     """Write the same object otherwise, and find nothing."""
     assert shown(answer(b'{"a":1,"b":2}'), answer(b'{ "b": 2, "a": 1 }')) == []
