@@ -1,8 +1,9 @@
 // Serialize one document as flat pre-order JSON without changing it; docs/dom-snapshots.md describes the format.
-// `frames` are the elements of the child frames, in the order of the frame tree.
+// `frames` are the elements of the child frames, in the order of the frame tree; `addresses` are replaced in what is
+// kept as a digest, by pattern and by found text.
 (handed) => {
   "use strict";
-  const { frames } = handed;
+  const { frames, addresses } = handed;
   const shared = typeof window.__eikon__ === "object" && window.__eikon__ !== null ? window.__eikon__ : {};
   const natives = shared.natives || {};
   const apply = natives["Reflect.apply"] || Reflect.apply;
@@ -59,7 +60,11 @@
   const array = (items) => `[${joinNative(items, ",")}]`;
 
   // Two 32-bit multiplicative hashes (cyrb53 mixing): 64 bits, the same in every browser.
-  const digest = (text) => {
+  const mapped = addresses
+    ? (text) => apply(replaceNative, text, [new RegExp(addresses.pattern, "g"), (found) => addresses.targets[found]])
+    : (text) => text;
+  const digest = (unmapped) => {
+    const text = mapped(unmapped);
     let left = 0xdeadbeef;
     let right = 0x41c6ce57;
     for (let index = 0; index < text.length; index += 1) {

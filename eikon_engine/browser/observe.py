@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,7 @@ from eikon_engine.trace.observation import (
     RedirectHop,
     TargetState,
 )
+from eikon_engine.trace.relocated import relinked
 
 if TYPE_CHECKING:
     from playwright.async_api import Download, Page, Request
@@ -83,6 +85,8 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
 
 async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:
     seen, content = await describe_download(page, download)
+    if content is not None and (moved := session.urls.to_old.data(content)) != content:
+        seen = seen.model_copy(update={"sha256": hashlib.sha256(moved).hexdigest(), "size": len(moved)})
     return seen, content, session.redactor.text(download.url)
 
 
@@ -90,7 +94,7 @@ async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int,
     for _ in range(CAPTURE_TRIES):
         pages = session.ledger.open_pages()
         try:
-            taken = await asyncio.gather(*(capture_page(page) for _, page in pages))
+            taken = await asyncio.gather(*(capture_page(page, session.urls) for _, page in pages))
             titles = await asyncio.gather(*(_title(page) for _, page in pages))
         except BrowserDiedError:
             raise
@@ -102,7 +106,8 @@ async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int,
             continue
         redact = session.redactor.text
         snapshots = {
-            ordinal: masked_text(snapshot, redact) for (ordinal, _), snapshot in zip(pages, taken, strict=True)
+            ordinal: masked_text(relinked(snapshot, session.urls), redact)
+            for (ordinal, _), snapshot in zip(pages, taken, strict=True)
         }
         return snapshots, {ordinal: clean(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)}
     message = f"a page went on navigating by itself; no snapshot could be taken in {CAPTURE_TRIES} tries"
@@ -188,7 +193,7 @@ def _main_page(request: Request) -> Page | None:
 
 def _keys(session: Session, happened: Happenings) -> list[str]:
     requests = (
-        key_of(session, request)
+        session.traffic.recorded_key(request) or key_of(session, request)
         for request in happened.requests
         if request.redirected_from is None and not session.traffic.is_continuation(request)
     )

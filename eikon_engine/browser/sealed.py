@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.browser.feed import feed, with_stream_header
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.schedule import FETCHES, Schedule
-from eikon_engine.browser.socket_player import SocketPlayer
+from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from eikon_engine.network.matching import Miss
     from eikon_engine.network.moment import Moment
     from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.trace.volatile import VolatileRule
 
 DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 """Response headers that speak of the transport, which a served answer does not have."""
@@ -40,10 +41,12 @@ OK: Final = 200
 class SealedTraffic:
     """Serve recorded exchanges by key and occurrence, at their recorded moments; block the rest."""
 
-    def __init__(self, recording: NetworkRecording) -> None:
-        """Serve from `recording`."""
+    def __init__(self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = ()) -> None:
+        """Serve from `recording`; `rules` say which parts of requests change from run to run."""
         self._recording = recording
-        self._playback = Playback(recording.exchanges, read_body=recording.body)
+        self._rules = rules
+        self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
+        self._keys: dict[Request, str] = {}
         self._continuations: dict[str, Exchange] = {}
         self._continued: dict[Request, Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -54,7 +57,7 @@ class SealedTraffic:
     async def start(self, session: Session) -> None:
         """Route everything."""
         schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
-        sockets = SocketPlayer(session, schedule, self._recording)
+        sockets = SocketPlayer(session, schedule, self._recording, SocketRules(self._rules, self._playback.rule_use))
         self._running = _Running(session, schedule, sockets)
         session.rest.agenda = schedule
         session.rest.pending.append(lambda: self._redoing)
@@ -79,6 +82,10 @@ class SealedTraffic:
         exchange = self._continued.get(request)
         return tuple((hop.url, hop.status) for hop in exchange.hops) if exchange is not None else ()
 
+    def recorded_key(self, request: Request) -> str | None:
+        """Return the key of the recorded exchange that answers a request; rules may have made it another one."""
+        return self._keys.get(request)
+
     def outcome(self) -> NetworkOutcome:
         """Sum up hits, misses and what nobody asked for."""
         sockets = self._now.sockets
@@ -93,7 +100,8 @@ class SealedTraffic:
                 *(exchange.key for exchange in self._playback.unused() if not exchange.pending),
                 *sockets.unused(),
             ),
-            notes=tuple(notes),
+            rules_applied=self._playback.rule_use.for_outcome(),
+            notes=(*notes, *self._playback.rule_use.notes()),
         )
 
     async def _serve(self, route: Route) -> None:
@@ -123,7 +131,9 @@ class SealedTraffic:
         )
         if not isinstance(match, Hit):
             await self._abort(route, "blockedbyclient")
-        elif match.exchange.pending:
+            return
+        self._keys[request] = match.key
+        if match.exchange.pending:
             self._now.schedule.never(request)
             session.ledger.changed.set()
         elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:

@@ -13,7 +13,9 @@ from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.relocated_redaction import redactor_for
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.url_map import UrlMap
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,6 +45,8 @@ class SessionOptions:
     """Whether pages may run JavaScript."""
     natural: bool = False
     """Whether the page's clock runs by itself: for recordings only, a replay steps it."""
+    urls: UrlMap = field(default_factory=UrlMap)
+    """From the addresses of the recording to those of the deployment that is visited."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -63,6 +67,8 @@ class Session:
     """Names of the secrets that are kept out by now."""
     redirects_served: int = 0
     """How many recorded redirects of documents were replayed by a navigation of our own."""
+    urls: UrlMap = field(default_factory=UrlMap)
+    """What `redactor` maps addresses by."""
     uploads: BlobStore | None = None
     """Where the content of uploaded files lies."""
 
@@ -87,7 +93,7 @@ class Session:
             self.restorer = Redactor(self.secrets.values)
         if name not in self.kept:
             self.kept |= {name}
-            self.redactor = Redactor({each: self.secrets.values[each] for each in self.kept})
+            self.redactor = redactor_for({each: self.secrets.values[each] for each in self.kept}, self.urls)
 
 
 @asynccontextmanager
@@ -104,9 +110,10 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
             rest=Rest(clock, ledger, options.environment.tick_ms),
             environment=options.environment,
             secrets=options.secrets,
-            redactor=Redactor({name: options.secrets.values[name] for name in options.kept_secrets}),
+            redactor=redactor_for({name: options.secrets.values[name] for name in options.kept_secrets}, options.urls),
             restorer=Redactor(options.secrets.values),
             kept=options.kept_secrets,
+            urls=options.urls,
             traffic=traffic,
         )
         await traffic.start(session)

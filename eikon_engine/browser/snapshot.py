@@ -13,6 +13,8 @@ from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, parse_frame
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, Page
 
+    from eikon_engine.trace.url_map import UrlMap
+
 _SCRIPTS: Final = "eikon_engine.browser"
 
 
@@ -32,8 +34,8 @@ async def capture_frame(frame: Frame) -> FrameSnapshot:
     return await _capture(frame, _frame_path(frame))
 
 
-async def capture_page(page: Page) -> PageSnapshot:
-    """Take snapshots of all frames of a page at once, the main frame first.
+async def capture_page(page: Page, urls: UrlMap | None = None) -> PageSnapshot:
+    """Take snapshots of all frames of a page at once, the main frame first; scripts are digested with `urls` mapped.
 
     A frame that is removed meanwhile is left out.
 
@@ -42,7 +44,7 @@ async def capture_page(page: Page) -> PageSnapshot:
 
     """
     places = _frame_tree(page.main_frame)
-    taken = await asyncio.gather(*(_capture_attached(frame, path) for path, frame in places))
+    taken = await asyncio.gather(*(_capture_attached(frame, path, urls) for path, frame in places))
     return PageSnapshot(frames=tuple(frame for frame in taken if frame is not None))
 
 
@@ -67,25 +69,26 @@ def _frame_path(frame: Frame) -> str:
     return ".".join(reversed(places))
 
 
-async def _capture_attached(frame: Frame, path: str) -> FrameSnapshot | None:
+async def _capture_attached(frame: Frame, path: str, urls: UrlMap | None) -> FrameSnapshot | None:
     """Take a snapshot, or nothing of a frame that is gone, or has no document yet, as one that is loaded lazily."""
     if path and not frame.url:
         return None
     try:
-        return await _capture(frame, path)
+        return await _capture(frame, path, urls)
     except BrowserError:
         if path and frame.is_detached():
             return None
         raise
 
 
-async def _capture(frame: Frame, path: str) -> FrameSnapshot:
+async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> FrameSnapshot:
     """Serialize a document in the page and read the result."""
     from playwright.async_api import Error
 
     owners = await asyncio.gather(*(_owner(child) for child in frame.child_frames))
     try:
-        text = await frame.evaluate(_script("dom_snapshot.js"), {"frames": owners})
+        addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
+        text = await frame.evaluate(_script("dom_snapshot.js"), {"frames": owners, "addresses": addresses})
     except Error as error:
         reason = error.message.splitlines()[0]
         message = f"wanted a DOM snapshot of frame {path or 'main'} ({frame.url}), found {reason}; take it at rest"

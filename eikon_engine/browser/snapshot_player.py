@@ -57,6 +57,10 @@ class SnapshotTraffic:
         """Return nothing: nothing is redirected."""
         return ()
 
+    def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
+        """Return nothing: snapshots answer."""
+        return None
+
     def outcome(self) -> NetworkOutcome:
         """Count the documents."""
         return NetworkOutcome(served=self.served)

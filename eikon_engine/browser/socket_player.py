@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.sockets import note_message, note_socket
+from eikon_engine.network.keys import canonical_url
+from eikon_engine.network.rules import apply_rules_to_socket_url, apply_rules_to_text
 from eikon_engine.network.socket import SocketClosed, SocketMessage, SocketOpened, message_key, socket_key
 from eikon_engine.outcome.outcomes import NetworkMiss
 
@@ -17,8 +19,10 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.schedule import Schedule
     from eikon_engine.browser.session import Session
+    from eikon_engine.network.rule_use import RuleUse
     from eikon_engine.network.socket import SocketEvent
     from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.trace.volatile import VolatileRule
 
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message that it followed in the recording."""
@@ -27,20 +31,52 @@ UNSUPPORTED: Final = 1011
 """Close code: the server met a condition that it did not expect (RFC 6455, section 7.4.1)."""
 
 
+@dataclass(frozen=True, slots=True)
+class SocketRules:
+    """The parts of sockets' URLs and messages that change from run to run."""
+
+    rules: tuple[VolatileRule, ...]
+    use: RuleUse
+
+    def socket(self, url: str) -> str:
+        """Return what a socket is looked up by."""
+        return socket_key(apply_rules_to_socket_url(url, self.rules)[0])
+
+    def opened(self, recorded: str, url: str) -> None:
+        """Count the rules by means of which a socket was found."""
+        if canonical_url(recorded) != canonical_url(url):
+            self.use.count(apply_rules_to_socket_url(url, self.rules)[1])
+
+    def are_equal(self, url: str, recorded: bytes, sent: bytes) -> bool:
+        """Compare two messages of a page, by the rules where they are not equal without."""
+        if message_key(url, recorded) == message_key(url, sent):
+            return True
+        try:
+            loose, used = apply_rules_to_text(url, recorded.decode(), self.rules)
+            loose_sent, _ = apply_rules_to_text(url, sent.decode(), self.rules)
+        except UnicodeDecodeError:
+            return False
+        if loose != loose_sent:
+            return False
+        self.use.count(used)
+        return True
+
+
 class SocketPlayer:
     """Play the recorded sockets; the n-th socket of a URL is the n-th recorded one."""
 
-    def __init__(self, session: Session, schedule: Schedule, recording: NetworkRecording) -> None:
+    def __init__(self, session: Session, schedule: Schedule, recording: NetworkRecording, rules: SocketRules) -> None:
         """Sort what was recorded by socket."""
+        self.rules = rules
         self._session = session
         self._schedule = schedule
         self._recording = recording
         events: defaultdict[int, list[SocketEvent]] = defaultdict(list)
-        self._by_key: defaultdict[str, list[int]] = defaultdict(list)
+        self._by_key: defaultdict[str, list[SocketOpened]] = defaultdict(list)
         for event in recording.sockets:
             events[event.socket].append(event)
             if isinstance(event, SocketOpened):
-                self._by_key[socket_key(event.url)].append(event.socket)
+                self._by_key[rules.socket(event.url)].append(event)
         self._events = dict(events)
         self._tasks: set[asyncio.Task[None]] = set()
         self.misses: list[NetworkMiss] = []
@@ -48,20 +84,22 @@ class SocketPlayer:
 
     def unused(self) -> tuple[str, ...]:
         """Name the recorded sockets that no page opened."""
-        return tuple(key for key, sockets in sorted(self._by_key.items()) for _ in sockets)
+        return tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
 
     async def play(self, route: WebSocketRoute) -> None:
         """Answer a socket that a page opens."""
         url = self._session.redactor.text(route.url)
-        note_socket(self._session, route.url)
-        recorded = self._by_key.get(socket_key(url))
+        recorded = self._by_key.get(self.rules.socket(url))
+        self._session.ledger.note_key(socket_key(recorded[0].url if recorded else url))
         if not recorded:
             reason = "no such socket was recorded, or not so often"
             self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
             self._spawn(_refuse(route))
             return
         self.served += 1
-        playing = _Playing(self, route, self._events[recorded.pop(0)])
+        opened = recorded.pop(0)
+        self.rules.opened(opened.url, url)
+        playing = _Playing(self, route, self._events[opened.socket])
         self._spawn(playing.run(self._session, self._schedule))
 
     async def stop(self) -> None:
@@ -103,6 +141,7 @@ class _Playing:
         self._player = player
         self._route = route
         self._events = events
+        self._url = next(each.url for each in events if isinstance(each, SocketOpened))
         self._expected = [each for each in events if isinstance(each, SocketMessage) and each.sender == "page"]
         self._sent = 0
         self._over = False
@@ -149,19 +188,21 @@ class _Playing:
     def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
         url = session.redactor.text(self._route.url)
         data = session.redactor.key_data(content.encode() if isinstance(content, str) else content)
-        note_message(session, self._route.url, content)
         key = message_key(url, data)
         if self._sent >= len(self._expected):
             reason = f"the page sent {self._sent + 1} messages on this socket, {len(self._expected)} were recorded"
             self._player.misses.append(NetworkMiss(key=key, reason=reason))
         else:
             recorded = self._player.content(self._expected[self._sent])
-            if message_key(url, recorded) != key:
+            wanted = message_key(self._url, recorded)
+            if self._player.rules.are_equal(self._url, recorded, data):
+                key = wanted
+            else:
                 differences = (f"message: recorded {_shown(recorded)}, sent {_shown(data)}",)
                 reason = f"message {self._sent + 1} of the page on this socket is another one"
-                nearest = message_key(url, recorded)
-                miss = NetworkMiss(key=key, reason=reason, nearest=nearest, differences=differences)
+                miss = NetworkMiss(key=key, reason=reason, nearest=wanted, differences=differences)
                 self._player.misses.append(miss)
+        session.ledger.note_key(key)
         self._sent += 1
         schedule.wake()
 

@@ -31,6 +31,9 @@ class Traffic(Protocol):
     def document_hops(self, request: Request) -> tuple[tuple[str, int], ...]:
         """Return URL and status of the redirects before a continued document."""
 
+    def recorded_key(self, request: Request) -> str | None:
+        """Return the key of the recorded exchange that answers a request; None if none does."""
+
     def outcome(self) -> NetworkOutcome:
         """Sum up how the requests were met."""
 
@@ -46,12 +49,14 @@ class LiveTraffic:
         """Begin with nothing served."""
         self._served = 0
         self.sockets: LiveSockets | None = None
+        self._strays: list[str] = []
         self._session: Session | None = None
 
     async def start(self, session: Session) -> None:
         """Route everything."""
         self._session = session
         self.sockets = LiveSockets(session)
+        session.context.on("request", lambda request: self._note_stray(session, request))
         await session.context.route("**/*", self._pass_on)
         await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
 
@@ -68,9 +73,17 @@ class LiveTraffic:
         """Return nothing: the browser knows the redirects."""
         return ()
 
+    def recorded_key(self, request: Request) -> str | None:  # noqa: ARG002 - as above
+        """Return nothing: the network answers."""
+        return None
+
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""
-        return NetworkOutcome(served=self._served)
+        return NetworkOutcome(served=self._served, strays=tuple(self._strays))
+
+    def _note_stray(self, session: Session, request: Request) -> None:
+        if session.urls.is_stray(request.url):
+            self._strays.append(f"{request.method} {session.redactor.text(request.url)}")
 
     async def _pass_on(self, route: Route) -> None:
         from playwright.async_api import Error

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from eikon_engine.outcome.divergence import Layer
-    from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.execution import ActionTrace, Result
     from eikon_engine.trace.observation import Observation
@@ -37,6 +37,8 @@ class Comparison:
     observed: Observation | None
     misses: tuple[NetworkMiss, ...] = ()
     """Requests of this action that the bundle had no answer for."""
+    response_changes: tuple[ResponseChange, ...] = ()
+    """Live answers up to this action that differ from the recorded ones."""
     recorded_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
     """DOM of a page after the action, as recorded."""
     observed_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.because import because
 from eikon_engine.divergence.dom import detect_dom
 from eikon_engine.divergence.lifecycle import detect_lifecycle
 from eikon_engine.divergence.network import detect_network
@@ -44,7 +45,16 @@ document comes before what it asks for, and its DOM is last."""
 def detect(comparison: Comparison) -> tuple[Divergence, ...]:
     """Return all findings at one action, the cause before its consequences."""
     found = [divergence for detector in DETECTORS for divergence in detector(comparison)]
-    return tuple(sorted(found, key=_rank))
+    return tuple(_explained(comparison, divergence) for divergence in sorted(found, key=_rank))
+
+
+def _explained(comparison: Comparison, divergence: Divergence) -> Divergence:
+    """Say which live answers are behind a finding, unless its detector has."""
+    if divergence.because or not comparison.response_changes:
+        return divergence
+    here = (comparison.place.subgoal, comparison.place.sequence)
+    behind = because([(divergence.expected, divergence.observed)], comparison.response_changes, here)
+    return divergence.model_copy(update={"because": behind})
 
 
 def _rank(divergence: Divergence) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eikon_engine.divergence.because import because
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
         )
     first = changes[0]
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
-    return comparison.diverged(
+    finding = comparison.diverged(
         "dom",
         "dom-changed",
         expected="nothing" if first.kind == "added" else first.expected or "(empty)",
@@ -58,6 +59,9 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
         message=f"The DOM of page {page.page} differs in {len(changes)} place(s): {first.kind} at {first.path}{more}.",
         detail=render_diff(changes),
     )
+    texts = [(change.expected, change.observed) for change in changes]
+    here = (comparison.place.subgoal, comparison.place.sequence)
+    return finding.model_copy(update={"because": because(texts, comparison.response_changes, here)})
 
 
 def _short(page: PageObservation) -> str:

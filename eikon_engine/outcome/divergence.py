@@ -25,3 +25,5 @@ class Divergence(Record):
     """One sentence for a person."""
     detail: str = ""
     """Longer evidence as text, such as a diff; may span lines."""
+    because: tuple[str, ...] = ()
+    """Changes of live answers that explain the finding, likeliest first; only where answers can be compared."""

@@ -96,6 +96,38 @@ class RuleApplied(Record):
     """Requests, and messages of sockets, that were matched by means of it."""
 
 
+class ValueChange(Record):
+    """One value of a live answer that is not the recorded one."""
+
+    part: str
+    """Where in the answer: `status`, `header location`, a JSON path (`body $.price`), a line (`body line 12`)."""
+    recorded: str
+    """Shortened for display; `(absent)` where the recording had nothing."""
+    live: str
+    """Shortened for display; `(absent)` where the live answer had nothing."""
+
+    def __str__(self) -> str:
+        """Read as `part: recorded X, live Y`."""
+        return f"{self.part}: recorded {self.recorded}, live {self.live}"
+
+
+class ResponseChange(Record):
+    """A live answer that differs from the recorded one: an explanation, never a verdict."""
+
+    key: str
+    """See `eikon_engine.network.keys`."""
+    occurrence: int
+    """Number of earlier recorded requests with the same key."""
+    subgoal: str
+    """Id of the subgoal attempt during which it came; empty before the first step."""
+    sequence: int
+    """Sequence of the action during which it came; 0 before the first step."""
+    what: tuple[ValueChange, ...]
+    """At most so many that a person reads them."""
+    more: int = 0
+    """Changed values beyond those."""
+
+
 class NetworkOutcome(Record):
     """How the requests of a replay met the recording."""
 
@@ -104,6 +136,12 @@ class NetworkOutcome(Record):
     unused: tuple[str, ...] = ()
     """Keys of recorded exchanges that nobody asked for."""
     rules_applied: tuple[RuleApplied, ...] = ()
+    unmatched: tuple[str, ...] = ()
+    """Keys of the requests of a live replay that the recording does not have."""
+    strays: tuple[str, ...] = ()
+    """Method and URL of requests to a recorded deployment that another one was to stand for."""
+    response_changes: tuple[ResponseChange, ...] = ()
+    """Answers of a live replay that differ from the recorded ones, in the order in which they came."""
     notes: tuple[str, ...] = ()
 
 

@@ -45,6 +45,8 @@ class ReplayOptions:
     """None chooses sealed where the bundle has a network part, and live where it has none."""
     har: Path | None = None
     """HAR file that answers a sealed replay, instead of the network part of the bundle."""
+    base_urls: Mapping[str, str] = field(default_factory=dict)
+    """Base URL of today by recorded base URL: the mission is replayed against another deployment."""
     on_divergence: OnDivergence = "stop"
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
+from eikon_engine.trace.relocated import unused_rules
 from eikon_engine.trace.secret_text import missing_secret, secret_names
+from eikon_engine.trace.url_map import UrlMap, url_map
 
 if TYPE_CHECKING:
     from eikon_engine.network.har_import import HarImport
@@ -47,6 +49,16 @@ class Plan:
     subgoals: tuple[PlannedSubgoal, ...]
     har: HarImport | None = None
     """What answers a sealed replay instead of the bundle's network part; imported when the replay begins."""
+    urls: UrlMap = field(default_factory=UrlMap)
+    """From the addresses of the recording to those of the deployment that is visited."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Say what was asked for in vain."""
+        return tuple(
+            f"--base-url: {base} stands nowhere in the recording, so nothing is mapped; check its scheme, host and port"
+            for base in unused_rules(self.trace, self.urls)
+        )
 
     @property
     def trace(self) -> ExecutionTrace:
@@ -66,9 +78,10 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         UnknownSkillError: a skill of the trace is in no registry.
         SecretMissingError: a secret of the trace was not given.
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
-        UsageError: a HAR is given to a replay that is not sealed.
+        UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR.
     """
-    network = choose_network(bundle, options.network) if options.har is None else _sealed_by_har(options)
+    urls = url_map(options.base_urls)
+    network = _network(bundle, options, urls)
     position = 0
     subgoals = []
     for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
@@ -78,7 +91,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
             _require(step, options)
             steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
         subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
-    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals))
+    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals), urls=urls)
 
 
 def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
@@ -98,11 +111,19 @@ def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
     return wanted
 
 
-def _sealed_by_har(options: ReplayOptions) -> NetworkMode:
-    if options.network not in {None, "sealed"}:
-        message = f"--har answers a sealed replay, found --network {options.network}; drop one of the two"
+def _network(bundle: Bundle, options: ReplayOptions, urls: UrlMap) -> NetworkMode:
+    """Choose the network mode, where an option leaves no choice, and check that it goes with the others."""
+    if options.har is not None:
+        if urls or options.network not in {None, "sealed"}:
+            found = "--base-url" if urls else f"--network {options.network}"
+            message = f"--har answers a sealed replay, found {found}; drop one of the two"
+            raise UsageError(message)
+        return "sealed"
+    network = choose_network(bundle, options.network or ("live" if urls else None))
+    if urls and network != "live":
+        message = f"--base-url wants --network live, found --network {network}, which visits no deployment; drop one"
         raise UsageError(message)
-    return "sealed"
+    return network
 
 
 def _has_snapshots(trace: ExecutionTrace) -> bool:

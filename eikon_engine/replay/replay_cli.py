@@ -22,6 +22,12 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     return value
 
 
+def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - `--help` stays quick
+
+    return parse_rules(texts)
+
+
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--trace", required=True, type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
 @click.option("--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window.")
@@ -40,6 +46,14 @@ def _number(_context: click.Context, _parameter: click.Parameter, value: float |
     "--har",
     type=click.Path(path_type=Path),
     help="HAR file that answers a sealed replay, instead of the bundle's network part.",
+)
+@click.option(
+    "--base-url",
+    "base_urls",
+    multiple=True,
+    callback=_rules,
+    metavar="OLD=NEW",
+    help="Replay live against another deployment: NEW stands for OLD; may be repeated.",
 )
 @click.option(
     "--on-divergence",
@@ -108,6 +122,7 @@ class _SameNamedOptions(TypedDict):
     artifacts_dir: Path | None
     network: NetworkMode | None
     har: Path | None
+    base_urls: dict[str, str]
     on_divergence: OnDivergence
     browser_path: Path | None
 

@@ -86,7 +86,7 @@ async def _events(plan: Plan, options: ReplayOptions, folder: RunFolder, binary:
     async with worker_for(plan, options, binary) as opened:
         runner = StepRunner(plan, opened.worker, options)
         evidence = EvidenceWriter(folder, runner, opened.worker)
-        stream = replay(plan, runner, opened.worker, options, (opened.browser, opened.environment))
+        stream = replay(plan, runner, options, (opened.browser, opened.environment))
         async for raw in stream:
             event = await _with_evidence(raw, steps, evidence)
             sequence += 1
@@ -138,7 +138,7 @@ def _write(
     ended_early: str | None,
 ) -> ReplayOutcome:
     folder.close()
-    outcome = collector.outcome(options.now(), ended_early, ())
+    outcome = collector.outcome(options.now(), ended_early, collector.plan.warnings)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
     for report in reports:
         folder.write(report.file_name, report.render(outcome))

@@ -16,13 +16,14 @@ from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+from eikon_engine.trace.relocated import relocated_action
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.browser.worker import Performed, Worker
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.outcome.outcomes import NetworkMiss, Verdict
+    from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome, ResponseChange, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.trace.dom import PageSnapshot
@@ -38,6 +39,8 @@ class StepRunner:
         self._worker = worker
         self._options = options
         self._misses_seen = 0
+        self._strays_seen = 0
+        self._changes: tuple[ResponseChange, ...] = ()
         self.last: Performed | None = None
         """What the last action showed; evidence for the artifacts."""
 
@@ -49,7 +52,7 @@ class StepRunner:
         action = recorded.action
         if self._options.timeout_ms is not None:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
-        performed = await self._worker.execute(action, recorded.observation)
+        performed = await self._worker.execute(relocated_action(action, self._plan.urls), recorded.observation)
         self.last = performed
         divergences = detect(self._comparison(planned, recorded, performed))
         unverifiable = self._unverifiable(recorded, performed)
@@ -104,6 +107,12 @@ class StepRunner:
             return None
         return self.last.sight.snapshots.get(page)
 
+    def network(self) -> NetworkOutcome:
+        """Sum up how the requests were met, with every changed answer put to the action during which it came."""
+        outcome = self._worker.network()
+        rest = outcome.response_changes[len(self._changes) :]
+        return outcome.model_copy(update={"response_changes": (*self._changes, *rest)})
+
     def _comparison(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> Comparison:
         return Comparison(
             place=_place(planned),
@@ -111,6 +120,7 @@ class StepRunner:
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
             misses=self._new_misses(),
+            response_changes=self._response_changes(planned),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=self.observed_dom,
         )
@@ -120,6 +130,13 @@ class StepRunner:
         new = misses[self._misses_seen :]
         self._misses_seen = len(misses)
         return new
+
+    def _response_changes(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
+        """Return the answers that differ so far; those that are new came during this step."""
+        here = {"subgoal": planned.subgoal.id, "sequence": planned.step.sequence}
+        new = self._worker.network().response_changes[len(self._changes) :]
+        self._changes = (*self._changes, *(change.model_copy(update=here) for change in new))
+        return self._changes
 
     def _not_performed(self, recorded: ActionTrace) -> ActionOutcome:
         """Reproduce an action that was blocked when it was recorded: by not performing it."""
@@ -146,6 +163,10 @@ class StepRunner:
         unknown = isinstance(recorded.result, Failed) and recorded.result.code == UNKNOWN_FAILURE
         if unknown and isinstance(performed.result, Failed):
             notes.append("the recording does not say how the action failed; any failure counts as the same")
+        strays = self._worker.network().strays[self._strays_seen :]
+        self._strays_seen += len(strays)
+        if strays:
+            notes.append(f"{len(strays)} request(s) went to the deployment that --base-url replaces, first {strays[0]}")
         return tuple(notes)
 
     def _rerun(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:

@@ -23,7 +23,6 @@ from eikon_engine.trace.execution import SkillUsage
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from eikon_engine.browser.worker import Worker
     from eikon_engine.outcome.outcomes import Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
 
 async def replay(
-    plan: Plan, runner: StepRunner, worker: Worker, options: ReplayOptions, surroundings: tuple[str, Environment]
+    plan: Plan, runner: StepRunner, options: ReplayOptions, surroundings: tuple[str, Environment]
 ) -> AsyncIterator[Event]:
     """Yield what happens; the run goes on when the reader asks for the next event.
 
@@ -56,11 +55,11 @@ async def replay(
             if isinstance(event, SubgoalEnd):
                 ended_early = _reason(event.verdict, options)
             elif isinstance(event, RunEnd):
-                yield event.model_copy(update={"network": worker.network()})
+                yield event.model_copy(update={"network": runner.network()})
                 return
         if ended_early is not None:
             break
-    yield RunEnd(ended_early=ended_early, network=worker.network())
+    yield RunEnd(ended_early=ended_early, network=runner.network())
 
 
 def _reason(verdict: Verdict, options: ReplayOptions) -> str | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
 from eikon_engine.browser.launch import SEALED_FLAGS, LaunchOptions, launch_browser
+from eikon_engine.browser.probe import ProbeTraffic
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.snapshot_player import open_snapshot_player
@@ -19,6 +20,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.relocated import relocated_state
 from eikon_engine.trace.secret_text import Secrets
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from eikon_engine.browser.worker import Worker
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
-    from eikon_engine.trace.bundle import Bundle
 
 UNRECORDED_SEED = 1
 NOT_RECREATED = ("browser_version", "playwright_version", "platform", "flags", "fonts_digest")
@@ -67,8 +68,9 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
         environment = await _environment(launched, recorded, options)
         session = SessionOptions(
             environment=environment,
-            storage_state=_storage_state(plan.bundle, secrets),
+            storage_state=_storage_state(plan, secrets),
             secrets=secrets,
+            urls=plan.urls,
             kept_secrets=frozenset(plan.trace.start.secrets) & options.secrets.keys(),
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
@@ -86,12 +88,13 @@ def _traffic(plan: Plan) -> Traffic | None:
     """Choose what answers requests; None for the playback of snapshots, which answers them itself."""
     if plan.network == "snapshot":
         return None
+    rules = plan.trace.network.rules if plan.trace.network is not None else ()
     if plan.har is not None:
-        return SealedTraffic(plan.har.recording)
-    if plan.network == "live" or plan.trace.network is None:
+        return SealedTraffic(plan.har.recording, rules)
+    if plan.trace.network is None:
         return LiveTraffic()
-    folder = inside(plan.bundle.root, plan.trace.network.folder, "network.folder")
-    return SealedTraffic(read_network(folder))
+    recording = read_network(inside(plan.bundle.root, plan.trace.network.folder, "network.folder"))
+    return ProbeTraffic(recording) if plan.network == "live" else SealedTraffic(recording, rules)
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:
@@ -111,7 +114,8 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
     )
 
 
-def _storage_state(bundle: Bundle, secrets: Secrets) -> dict[str, Any] | None:
+def _storage_state(plan: Plan, secrets: Secrets) -> dict[str, Any] | None:
+    bundle = plan.bundle
     relative = bundle.trace.start.storage_state
     if relative is None:
         return None
@@ -121,4 +125,4 @@ def _storage_state(bundle: Bundle, secrets: Secrets) -> dict[str, Any] | None:
     except (OSError, ValueError) as error:
         message = f"{path}: wanted a storage state in JSON, found {error}; restore the bundle"
         raise TraceSyntaxError(message) from error
-    return state
+    return relocated_state(state, plan.urls)

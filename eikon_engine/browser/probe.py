@@ -1,0 +1,195 @@
+"""Let requests through to the network, and note in which values the answers differ from a recording."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.divergence.answers import ABSENT, Answer, compare_answers
+from eikon_engine.errors import EikonError
+from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
+
+if TYPE_CHECKING:
+    from playwright.async_api import Request, Response
+
+    from eikon_engine.browser.session import Session
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+
+VALUES_SHOWN: Final = 20
+"""Changed values kept of one answer; the others are counted."""
+ANSWERS_SHOWN: Final = 500
+"""Changed answers kept of one run; a note tells how many there were."""
+ABORTED: Final = "net::ERR_ABORTED"
+"""What the browser says of a request that became a download, or that the page gave up: no word of the server."""
+NOT_NETWORK: Final = ("data:", "blob:", "about:")
+WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ending:
+    """How a request ended: with an answer, or with the browser's word for what went wrong."""
+
+    answer: Answer | None
+    failure: str | None = None
+
+
+class ProbeTraffic(LiveTraffic):
+    """Match live requests with recorded ones by their keys; nothing recorded is ever served.
+
+    Bodies are read as soon as a request ends, since the browser forgets them with the next document; the session's
+    rest waits for them. What is kept is without secrets.
+    """
+
+    def __init__(self, recording: NetworkRecording) -> None:
+        """Compare with `recording`."""
+        super().__init__()
+        self._recording = recording
+        self._playback = Playback(recording.exchanges, read_body=recording.body)
+        self._matched: dict[Request, Exchange] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changes: list[ResponseChange] = []
+        self._changed = 0
+        self._lost: list[str] = []
+
+    async def start(self, session: Session) -> None:
+        """Route everything, and listen."""
+        await super().start(session)
+        session.context.on("request", lambda request: self._on_request(session, request))
+        session.context.on("requestfinished", lambda request: self._on_end(session, request))
+        session.context.on("requestfailed", lambda request: self._on_end(session, request))
+        session.rest.pending.append(lambda: len(self._tasks))
+
+    async def stop(self) -> None:
+        """Give up what is still being read."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await super().stop()
+
+    def outcome(self) -> NetworkOutcome:
+        """Add what differs from the recording."""
+        notes = list(self._lost)
+        if self._changed > len(self._changes):
+            notes.append(f"{self._changed} answers differ from the recorded ones; the first {ANSWERS_SHOWN} are kept")
+        live = super().outcome()
+        return live.model_copy(
+            update={
+                "unused": tuple(exchange.key for exchange in self._playback.unused() if not exchange.pending),
+                "unmatched": tuple(miss.key for miss in self._playback.misses),
+                "response_changes": tuple(self._changes),
+                "notes": (*live.notes, *notes),
+            }
+        )
+
+    def _on_request(self, session: Session, request: Request) -> None:
+        if request.redirected_from is not None or request.url.startswith(NOT_NETWORK):
+            return
+        body = request.post_data_buffer
+        match = self._playback.match(
+            request.method,
+            session.redactor.text(request.url),
+            None if body is None else session.redactor.key_data(body),
+            request.headers.get("content-type"),
+            request.headers.items(),
+        )
+        if isinstance(match, Hit) and not match.exchange.pending:
+            self._matched[request] = match.exchange
+
+    def _on_end(self, session: Session, request: Request) -> None:
+        root = _root(request)
+        if root not in self._matched:
+            return
+        task = asyncio.ensure_future(self._compare(session, root, request))
+        self._tasks.add(task)
+        task.add_done_callback(lambda done: self._on_compared(session, done))
+
+    def _on_compared(self, session: Session, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        session.ledger.changed.set()
+        fault = None if task.cancelled() else task.exception()
+        if isinstance(fault, EikonError):
+            session.ledger.fail(fault)
+        elif fault is not None:
+            self._lost.append(f"an answer could not be compared with the recorded one: {fault}")
+
+    async def _compare(self, session: Session, root: Request, last: Request) -> None:
+        response = await last.response() if last.failure is None else None
+        if last.redirected_to is not None:
+            return  # an answer on the way: the request it led to ends the exchange
+        exchange = self._matched.pop(root, None)
+        if exchange is None:
+            return
+        failure = last.failure or (None if response is not None else "net::ERR_EMPTY_RESPONSE")
+        answer = await self._live(session, response, exchange) if response is not None else None
+        values = self._differences(exchange, _Ending(answer=answer, failure=failure))
+        if session.urls.moves_paths:
+            values = tuple(each for each in values if session.urls.old_path(each.live, last.url) != each.recorded)
+        self._keep(exchange, values)
+
+    def _differences(self, exchange: Exchange, live: _Ending) -> tuple[ValueChange, ...]:
+        recorded = exchange.response
+        if recorded is None or live.answer is None:
+            ended = f"status {recorded.status}" if recorded else exchange.failure or ABSENT
+            now = f"status {live.answer.status}" if live.answer else live.failure or ABSENT
+            same = ended == now or ABORTED in {ended, now}
+            return () if same else (ValueChange(part="ending", recorded=ended, live=now),)
+        body = None
+        if recorded.body is not None and live.answer.body is not None:
+            same = hashlib.sha256(live.answer.body).hexdigest() == recorded.body.sha256
+            body = live.answer.body if same else self._recording.body(recorded.body)
+        before = Answer(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
+        return tuple(compare_answers(before, live.answer))
+
+    async def _live(self, session: Session, response: Response, exchange: Exchange) -> Answer:
+        redact = session.redactor.text
+        headers = tuple((pair["name"].lower(), redact(pair["value"])) for pair in await response.headers_array())
+        wanted = exchange.response is not None and exchange.response.body is not None
+        return Answer(
+            url=redact(response.url),
+            status=response.status,
+            headers=headers,
+            body=await self._body(session, response) if wanted else None,
+        )
+
+    async def _body(self, session: Session, response: Response) -> bytes | None:
+        from playwright.async_api import Error
+
+        redirect = HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST
+        if redirect or response.status in WITHOUT_BODY or response.request.method == "HEAD":
+            return None
+        try:
+            return session.redactor.data(await response.body())
+        except Error as error:
+            url = session.redactor.text(response.url)
+            self._lost.append(f"the body of {url} could not be compared: {error.message.splitlines()[0]}")
+            return None
+
+    def _keep(self, exchange: Exchange, values: tuple[ValueChange, ...]) -> None:
+        if not values:
+            return
+        self._changed += 1
+        if len(self._changes) < ANSWERS_SHOWN:
+            shown = values[:VALUES_SHOWN]
+            self._changes.append(
+                ResponseChange(
+                    key=exchange.key,
+                    occurrence=exchange.occurrence,
+                    subgoal="",
+                    sequence=0,
+                    what=shown,
+                    more=len(values) - len(shown),
+                )
+            )
+
+
+def _root(request: Request) -> Request:
+    while request.redirected_from is not None:
+        request = request.redirected_from
+    return request

@@ -1,0 +1,34 @@
+"""Keep secrets out of what is observed, and give it the addresses of the recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eikon_engine.trace.url_map import UrlMap
+
+
+class RelocatingRedactor(Redactor):
+    """Redact, and then map base URLs of today to recorded ones, wherever a text is looked at."""
+
+    def __init__(self, secrets: Mapping[str, str], urls: UrlMap) -> None:
+        """Prepare both."""
+        super().__init__(secrets)
+        self._urls = urls
+
+    def text(self, text: str) -> str:
+        """Return the text without secret values, with recorded addresses."""
+        return self._urls.to_old.text(super().text(text))
+
+    def data(self, data: bytes) -> bytes:
+        """Return the bytes without secret values, with recorded addresses."""
+        return self._urls.to_old.data(super().data(data))
+
+
+def redactor_for(secrets: Mapping[str, str], urls: UrlMap) -> Redactor:
+    """Return what every observed text goes through."""
+    return RelocatingRedactor(secrets, urls) if urls else Redactor(secrets)
