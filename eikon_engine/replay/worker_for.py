@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
+from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.launch import SEALED_FLAGS, LaunchOptions, launch_browser
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.snapshot_player import open_snapshot_player
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
-from eikon_engine.errors import TraceSyntaxError
+from eikon_engine.divergence.environment import AS_IT_IS
 from eikon_engine.network.store import read_network
+from eikon_engine.replay.start import recorded_session_storage, recorded_storage_state
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.environment import Environment
-from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
 
 if TYPE_CHECKING:
@@ -30,11 +29,8 @@ if TYPE_CHECKING:
     from eikon_engine.browser.worker import Worker
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
-    from eikon_engine.trace.bundle import Bundle
 
 UNRECORDED_SEED = 1
-NOT_RECREATED = ("browser_version", "playwright_version", "platform", "flags", "fonts_digest")
-"""Parts of an environment that are as they are; everything else is made as it was recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +63,8 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
         environment = await _environment(launched, recorded, options)
         session = SessionOptions(
             environment=environment,
-            storage_state=_storage_state(plan.bundle, secrets),
+            storage_state=recorded_storage_state(plan.bundle, secrets, options.now()),
+            session_storage=recorded_session_storage(plan.bundle, secrets),
             secrets=secrets,
             kept_secrets=frozenset(plan.trace.start.secrets) & options.secrets.keys(),
         )
@@ -79,6 +76,9 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
         )
         async with opening as worker:
             worker.session.uploads = plan.bundle.files
+            first = worker.session.page(0)
+            if traffic is not None and first is not None:
+                environment = environment.model_copy(update={"page_view": await see(first)})
             yield OpenedWorker(worker=worker, browser=name, environment=environment)
 
 
@@ -99,24 +99,13 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
         playwright_version=launched.playwright_version,
         platform=platform_name(),
         flags=tuple(flag for flag in launched.flags if flag not in SEALED_FLAGS),
+        browser_kind=browser_kind(launched, headless=options.headless),
         fonts_digest=fonts_digest(),
-        user_agent=recorded.user_agent if recorded else await native_user_agent(launched.browser),
+        user_agent=recorded.user_agent if recorded else (await native_browser(launched.browser)).user_agent,
         clock_start_ms=recorded.clock_start_ms if recorded else int(options.now().timestamp() * 1000),
         random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
     )
-    return (
-        here if recorded is None else recorded.model_copy(update={name: getattr(here, name) for name in NOT_RECREATED})
-    )
-
-
-def _storage_state(bundle: Bundle, secrets: Secrets) -> dict[str, Any] | None:
-    relative = bundle.trace.start.storage_state
-    if relative is None:
-        return None
-    path = inside(bundle.root, relative, "start.storage_state")
-    try:
-        state: dict[str, Any] = json.loads(Redactor(secrets.values).restore(path.read_bytes()))
-    except (OSError, ValueError) as error:
-        message = f"{path}: wanted a storage state in JSON, found {error}; restore the bundle"
-        raise TraceSyntaxError(message) from error
-    return state
+    if recorded is None:
+        return here
+    as_it_is = {name: getattr(here, name) for name in AS_IT_IS}
+    return recorded.model_copy(update={**as_it_is, "page_view": None})
