@@ -61,9 +61,9 @@ async def keep_start(worker: BrowserWorker, writer: BundleWriter, options: Sessi
 
     Cookies are those that the browser took; the rest is what it was given, since reading it back would load pages.
     """
-    given = options.storage_state or {}
+    given = options.storage_state or {"origins": []}
     redact = worker.session.redactor.redact_texts
-    state: StorageState = {"cookies": await worker.session.context.cookies(), "origins": given.get("origins", [])}
+    state: StorageState = {**given, "cookies": await worker.session.context.cookies()}
     writer.write_file(STORAGE_STATE_FILE, _text(redact(state)))
     session_storage: dict[str, JsonValue] = {origin: {**items} for origin, items in options.session_storage.items()}
     if session_storage:

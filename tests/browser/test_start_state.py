@@ -23,7 +23,7 @@ from tests.record.test_recording import everything_in
 from tests.replay.conftest import replay
 
 ACCOUNT = """<!doctype html><title>Account</title><ul id=all></ul><button>Sign out of the tab</button>
-<a href="/account?again">again</a><script>
+<a href="/account?again">again</a><i id=open onclick="window.open('/account')">open</i><script>
 const show = (name, value) => {
   const item = document.createElement('li');
   item.textContent = `${name}: ${value}`;
@@ -89,12 +89,12 @@ def record(directory: Path, url: str, options: RecordOptions, *steps: str) -> No
     asyncio.run(recorded())
 
 
-def shown(directory: Path) -> str:
-    """Give the last document of a recording."""
+def shown(directory: Path, *, page: int = 0) -> str:
+    """Give the last document of a page of a recording."""
     bundle = open_bundle(directory)
     observation = bundle.trace.subgoal_traces[-1].actions_taken[-1].observation
     assert observation is not None
-    snapshot = load_page(bundle.dom, observation.pages[0])
+    snapshot = load_page(bundle.dom, observation.pages[page])
     assert snapshot is not None
     return render_plain_html(snapshot.main)
 
@@ -131,6 +131,19 @@ def test_session_storage_that_the_mission_removes_stays_removed(tmp_path: Path) 
     outcome = replay(tmp_path / "b", tmp_path / "run")
 
     assert "session: null" in shown(tmp_path / "b")
+    assert outcome.verdict == "faithful"
+
+
+def test_a_page_that_the_first_one_opens_has_its_session_storage(tmp_path: Path) -> None:
+    """Open the account in another page: it is signed in as the first one is, in the replay too."""
+    with serve_pages() as site:
+        account(site)
+        options = asyncio.run(keep_session(site.url, tmp_path))
+        record(tmp_path / "b", site.url, options, "#open")
+
+    outcome = replay(tmp_path / "b", tmp_path / "run")
+
+    assert "session: seven" in shown(tmp_path / "b", page=1)
     assert outcome.verdict == "faithful"
 
 
