@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,7 +15,7 @@ from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page
-from eikon_engine.trace.environment import Geolocation
+from eikon_engine.trace.environment import Geolocation, Viewport
 from tests.browser.pages import Answer, Asked, PageSite, serve_pages
 from tests.missions.shop import css
 from tests.record.test_recording import everything_in
@@ -110,6 +111,29 @@ def test_a_page_is_told_what_was_chosen(chosen: tuple[Path, tuple[Asked, ...]], 
     assert asked[0].header("X-Shop-Key") == "key swordfish-7"
     assert b"swordfish-7" not in everything_in(bundle)
     assert outcome.environment_differences == ()
+    assert outcome.verdict == "faithful"
+
+
+def test_a_telephone_is_a_telephone_again(tmp_path: Path) -> None:
+    """Record as a dark telephone of a larger scale: an empty page is told the same in the replay."""
+    telephone = RecordOptions(
+        viewport=Viewport(width=390, height=844),
+        device_scale_factor=3.0,
+        is_mobile=True,
+        has_touch=True,
+        locale="de-DE",
+    )
+    with serve_pages() as site:
+        record(tmp_path / "b", site, replace(telephone, color_scheme="dark", timezone="Asia/Tokyo"))
+
+    outcome = replay(tmp_path / "b", tmp_path / "run")
+
+    told = open_bundle(tmp_path / "b").trace.environment
+    assert told is not None
+    assert told.page_view is not None
+    assert (told.page_view.screen_width, told.page_view.device_pixel_ratio) == (390, 3.0)
+    assert (told.page_view.dark, told.page_view.timezone, told.page_view.locale) == (True, "Asia/Tokyo", "de-DE")
+    assert outcome.environment == told
     assert outcome.verdict == "faithful"
 
 
