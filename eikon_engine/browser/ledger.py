@@ -61,7 +61,7 @@ class PageLedger:
     """Number the pages of a context in the order of opening, and note what they do."""
 
     def __init__(self, context: BrowserContext) -> None:
-        """Listen to the context; call it before the first page opens."""
+        """Listen to the context; a page that is open already counts as opened now."""
         self.pages: list[Page] = []
         self.answers: list[DialogAnswer] = []
         self.in_flight: set[Request] = set()
@@ -82,6 +82,8 @@ class PageLedger:
         context.on("response", self._on_response)
         context.on("requestfinished", self._on_request_finished)
         context.on("requestfailed", self._on_request_failed)
+        for page in context.pages:
+            self._on_page(page)
 
     def open_pages(self) -> tuple[tuple[int, Page], ...]:
         """Return the pages that are open, with their ordinals."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.ledger import PageLedger
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
 from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
+from eikon_engine.browser.session_storage import open_filled_page
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.relocated_redaction import redactor_for
@@ -18,7 +20,7 @@ from eikon_engine.trace.secret_text import Secrets
 from eikon_engine.trace.url_map import UrlMap
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from playwright.async_api import Browser, BrowserContext, Page
 
@@ -37,7 +39,9 @@ class SessionOptions:
 
     environment: Environment
     storage_state: dict[str, Any] | None = None
-    """Cookies and local storage to begin with, in Playwright's format."""
+    """Cookies, local storage and IndexedDB to begin with, in Playwright's format."""
+    session_storage: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Session storage of the first page to begin with, by origin."""
     secrets: Secrets = field(default_factory=Secrets)
     kept_secrets: frozenset[str] = frozenset()
     """Names of the secrets that are kept out of everything from the start; others from the moment they are typed."""
@@ -102,6 +106,9 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
     clock: PageClock = NaturalClock() if options.natural else SteppedClock()
     context = await _open_context(browser, options, clock)
     try:
+        if options.session_storage and options.scripts:
+            async with _accepted():
+                await open_filled_page(context, options.session_storage)
         ledger = PageLedger(context)
         browser.on("disconnected", lambda _browser: ledger.mark_dead())
         session = Session(
@@ -117,8 +124,9 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
             traffic=traffic,
         )
         await traffic.start(session)
-        async with _accepted():
-            await context.new_page()
+        if not ledger.pages:
+            async with _accepted():
+                await context.new_page()
         ledger.take()
         yield session
     finally:
@@ -147,7 +155,7 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
         context = await browser.new_context(**context_arguments(options))
         if options.scripts:
             await clock.start(context, options.environment.clock_start_ms)
-            for script in init_scripts(options.environment.random_seed):
+            for script in (*init_scripts(options.environment.random_seed), surroundings_script(options.environment)):
                 await context.add_init_script(script)
     return context
 
@@ -167,14 +175,21 @@ async def _accepted() -> AsyncIterator[None]:
 def context_arguments(options: SessionOptions) -> dict[str, Any]:
     """Build the arguments of `Browser.new_context`, whose types Playwright does not export."""
     environment = options.environment
-    scheme: Literal["light", "dark", "no-preference"] = environment.color_scheme
+    restorer = Redactor(options.secrets.values)
     return {
         "viewport": {"width": environment.viewport.width, "height": environment.viewport.height},
         "device_scale_factor": environment.device_scale_factor,
         "locale": environment.locale,
         "timezone_id": environment.timezone,
         "user_agent": environment.user_agent or None,
-        "color_scheme": scheme,
+        "color_scheme": environment.color_scheme,
+        "reduced_motion": environment.reduced_motion,
+        "forced_colors": environment.forced_colors,
+        "has_touch": environment.has_touch,
+        "is_mobile": environment.is_mobile,
+        "permissions": list(environment.permissions),
+        "geolocation": environment.geolocation.model_dump() if environment.geolocation else None,
+        "extra_http_headers": restorer.restore_texts(dict(environment.extra_http_headers)) or None,
         "service_workers": "block",
         "accept_downloads": True,
         "java_script_enabled": options.scripts,
@@ -188,3 +203,11 @@ def init_scripts(seed: int) -> tuple[str, ...]:
     determinism, *others = (folder.joinpath(name).read_text(encoding="utf-8") for name in INIT_SCRIPTS)
     comment_end = determinism.index("(seed =>")
     return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", *others)
+
+
+def surroundings_script(environment: Environment) -> str:
+    """Return the script that tells pages of the machine what the recording knew of it."""
+    source = files("eikon_engine.browser").joinpath("init_surroundings.js").read_text(encoding="utf-8")
+    told = {"hardwareConcurrency": environment.cpu_count, "deviceMemory": environment.device_memory_gb}
+    body = source[source.index("(told =>") :].strip()
+    return f"{body}({json.dumps(told)});"

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.capture import NetworkCapture
-from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
+from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
-from eikon_engine.errors import UsageError
+from eikon_engine.errors import TraceFieldError, UsageError
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.recorder import MissionRecorder, describe_error, new_mission_id
+from eikon_engine.record.start import keep_start, read_session_storage, read_storage_state
 from eikon_engine.record.write import BundleWriter
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
+from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
 
 if TYPE_CHECKING:
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.start_state import SessionStorage, StorageState
 
-STORAGE_STATE_FILE = "storage_state.json"
 TICK_MS: Final = 500.0
 NATURAL_TICK_MS: Final = 50.0
 """Longest steps in which a replay repeats time that ran by itself."""
@@ -52,28 +53,49 @@ async def open_recorder(
     Raises:
         OutputError: a recording is there already, or the folder cannot be written.
         BrowserMissingError: no browser is installed.
+        UsageError: an option cannot be used, or a file that it names cannot be read.
     """
     chosen = options or RecordOptions()
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
-    async with launch_browser(launch) as launched:
-        environment = await _environment(launched, chosen)
+    storage_state, session_storage = _given(chosen)
+    async with launch_browser(launch) as launched, AsyncExitStack() as stack:
         session_options = SessionOptions(
-            environment=environment,
-            storage_state=_storage_state(chosen.storage_state),
+            environment=await _environment(launched, chosen),
+            storage_state=storage_state,
+            session_storage=session_storage,
             secrets=Secrets(chosen.secrets),
             kept_secrets=frozenset(chosen.secrets),
             natural=chosen.clock == "natural",
         )
-        async with open_worker(launched.browser, session_options, LiveTraffic()) as worker:
-            writer = BundleWriter(directory)
-            worker.session.uploads = writer.files
-            capture = NetworkCapture(worker.session, writer.network)
-            await capture.start()
-            recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
-            start = StartState(storage_state=await _keep_start(worker, writer), secrets=tuple(sorted(chosen.secrets)))
-            writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
-            async with _ended(recorder, writer, capture, worker, chosen):
-                yield recorder
+        worker = await _opened(stack, launched, session_options)
+        writer = BundleWriter(directory)
+        worker.session.uploads = writer.files
+        capture = NetworkCapture(worker.session, writer.network)
+        await capture.start()
+        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
+        start = await keep_start(worker, writer, session_options)
+        environment = await _seen(worker, session_options.environment)
+        writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
+        async with _ended(recorder, writer, capture, worker, chosen):
+            yield recorder
+
+
+def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:
+    return read_storage_state(options.storage_state), read_session_storage(options.session_storage)
+
+
+async def _opened(stack: AsyncExitStack, launched: LaunchedBrowser, options: SessionOptions) -> BrowserWorker:
+    """Open the worker; what the browser refuses here was asked for by the caller, not by a trace."""
+    try:
+        return await stack.enter_async_context(open_worker(launched.browser, options, LiveTraffic()))
+    except TraceFieldError as error:
+        message = f"RecordOptions: {error.message}"
+        raise UsageError(message) from error
+
+
+async def _seen(worker: BrowserWorker, environment: Environment) -> Environment:
+    page = worker.session.page(0)
+    return environment if page is None else environment.model_copy(update={"page_view": await see(page)})
 
 
 def _header(
@@ -121,6 +143,8 @@ async def _ended(
 
 async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Environment:
     start = options.clock_start or options.now()
+    native = await native_browser(launched.browser)
+    headers = {name: Redactor(options.secrets).text(value) for name, value in options.extra_http_headers.items()}
     return Environment(
         browser_version=launched.browser.version,
         playwright_version=launched.playwright_version,
@@ -130,8 +154,18 @@ async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Env
         device_scale_factor=options.device_scale_factor,
         locale=options.locale,
         timezone=options.timezone,
-        user_agent=await native_user_agent(launched.browser),
+        user_agent=options.user_agent or native.user_agent,
         color_scheme=options.color_scheme,
+        reduced_motion=options.reduced_motion,
+        forced_colors=options.forced_colors,
+        has_touch=options.has_touch,
+        is_mobile=options.is_mobile,
+        permissions=options.permissions,
+        geolocation=options.geolocation,
+        extra_http_headers=headers,
+        cpu_count=native.cpu_count,
+        device_memory_gb=native.device_memory_gb,
+        browser_kind=browser_kind(launched, headless=options.headless),
         fonts_digest=fonts_digest(),
         clock_start_ms=int(start.timestamp() * 1000),
         random_seed=options.random_seed,
@@ -139,21 +173,3 @@ async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Env
         clock=options.clock,
         tick_ms=NATURAL_TICK_MS if options.clock == "natural" else TICK_MS,
     )
-
-
-def _storage_state(path: Path | None) -> dict[str, Any] | None:
-    if path is None:
-        return None
-    try:
-        state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        message = f"wanted a storage state (JSON, Playwright's format) at {path}, found {error}"
-        raise UsageError(message) from error
-    return state
-
-
-async def _keep_start(worker: BrowserWorker, writer: BundleWriter) -> str:
-    state = await worker.session.context.storage_state()
-    text = worker.session.redactor.text(json.dumps(state, indent=1, ensure_ascii=False))
-    writer.write_file(STORAGE_STATE_FILE, text.encode())
-    return STORAGE_STATE_FILE

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from eikon_engine.trace.environment import Geolocation
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
@@ -25,6 +27,18 @@ class RecordOptions:
     locale: str = "en-US"
     timezone: str = "UTC"
     color_scheme: Literal["light", "dark", "no-preference"] = "light"
+    user_agent: str | None = None
+    """What the browser calls itself; its own name if left out."""
+    reduced_motion: Literal["reduce", "no-preference"] = "no-preference"
+    forced_colors: Literal["active", "none"] = "none"
+    has_touch: bool = False
+    is_mobile: bool = False
+    """Whether the `viewport` element of a page counts, as on a telephone."""
+    permissions: tuple[str, ...] = ()
+    """What every site may do unasked, by Playwright's names: `geolocation`, `clipboard-read` …"""
+    geolocation: Geolocation | None = None
+    extra_http_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Sent with every request; a value that nobody may read belongs into `secrets` as well."""
     clock_start: datetime | None = None
     """What the page's clock shows at the start; the time of the recording if left out."""
     clock: Literal["stepped", "natural"] = "stepped"
@@ -36,7 +50,9 @@ class RecordOptions:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values that are written nowhere, by name. A password that is only typed is one from that moment on."""
     storage_state: Path | None = None
-    """Cookies and local storage to begin with (Playwright's format)."""
+    """Cookies, local storage and IndexedDB to begin with (Playwright's format)."""
+    session_storage: Path | None = None
+    """Session storage to begin with in the first page: a JSON file `{origin: {key: value}}`."""
     now: Callable[[], datetime] = utc_now
     """The clock of the recording."""
     new_id: Callable[[], str] = fresh_id

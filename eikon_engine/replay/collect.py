@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from eikon_engine.divergence.environment import environment_differences, possible_cause
 from eikon_engine.outcome.events import ActionEnd, RunEnd, RunStart, SkillEnd, SubgoalEnd, SubgoalStart
 from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, SubgoalOutcome
 from eikon_engine.outcome.verdict import worst
@@ -68,10 +69,10 @@ class Collector:
             network_mode=self.plan.network,
             browser=self.start.browser if self.start else "none",
             environment=observed,
-            environment_differences=recorded.differences(observed) if recorded and observed else (),
+            environment_differences=environment_differences(recorded, observed) if observed else (),
             counts=self._counts(),
             verdict=verdict,
-            reasons=_reasons(verdict, subgoals, early),
+            reasons=(*_reasons(verdict, subgoals, early), *self._possible_causes(subgoals)),
             ended_early=early,
             subgoals=subgoals,
             network=network,
@@ -89,6 +90,14 @@ class Collector:
             steps=steps,
             steps_recorded=begun.steps,
         )
+
+    def _possible_causes(self, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
+        """Name the environment beside the first finding, where it is another one than the recorded."""
+        found = [divergence for each in subgoals for step in each.steps for divergence in step.divergences]
+        if not found or self.start is None:
+            return ()
+        cause = possible_cause(found[0], self.plan.trace.environment, self.start.environment)
+        return () if cause is None else (cause,)
 
     def _verdict(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> Verdict:
         """Judge the run: what was cut off can be diverged, and else not verified, but never faithful."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
+from eikon_engine.trace.redaction import secrets_named_in
 from eikon_engine.trace.relocated import unused_rules
 from eikon_engine.trace.secret_text import missing_secret, secret_names
 from eikon_engine.trace.url_map import UrlMap, url_map
@@ -82,6 +83,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
     """
     urls = url_map(options.base_urls)
     network = _network(bundle, options, urls)
+    _require_headers(bundle.trace, options)
     position = 0
     subgoals = []
     for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
@@ -141,5 +143,12 @@ def _require(step: ActionTrace | SkillUsage, options: ReplayOptions) -> None:
         options.skills.named(step.skill)
         return
     for name in secret_names(step.action):
+        if name not in options.secrets:
+            raise SecretMissingError(missing_secret(name))
+
+
+def _require_headers(trace: ExecutionTrace, options: ReplayOptions) -> None:
+    headers = trace.environment.extra_http_headers if trace.environment else {}
+    for name in secrets_named_in(" ".join(headers.values())):
         if name not in options.secrets:
             raise SecretMissingError(missing_secret(name))

@@ -84,7 +84,7 @@ async def _events(plan: Plan, options: ReplayOptions, folder: RunFolder, binary:
     sequence = 0
     steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
     async with worker_for(plan, options, binary) as opened:
-        runner = StepRunner(plan, opened.worker, options)
+        runner = StepRunner(plan, opened.worker, options, opened.environment)
         evidence = EvidenceWriter(folder, runner, opened.worker)
         stream = replay(plan, runner, options, (opened.browser, opened.environment))
         async for raw in stream:

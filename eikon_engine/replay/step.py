@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.comparison import Comparison, Place
 from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.environment import detect_environment
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.skill import detect_skill
 from eikon_engine.errors import SkillError
@@ -27,15 +28,17 @@ if TYPE_CHECKING:
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.execution import ActionTrace, Result, SkillUsage
 
 
 class StepRunner:
     """Replay the steps of one plan with one worker."""
 
-    def __init__(self, plan: Plan, worker: Worker, options: ReplayOptions) -> None:
-        """Use the recordings of the plan's bundle."""
+    def __init__(self, plan: Plan, worker: Worker, options: ReplayOptions, environment: Environment) -> None:
+        """Use the recordings of the plan's bundle; `environment` is the one that the worker works in."""
         self._plan = plan
+        self._environment: Environment | None = environment
         self._worker = worker
         self._options = options
         self._misses_seen = 0
@@ -48,13 +51,18 @@ class StepRunner:
         """Perform an action once, and compare everything that was recorded of it."""
         if isinstance(recorded.result, Blocked):
             return self._not_performed(recorded)
+        changed = self._environment_changes(planned)
+        if changed and self._options.on_divergence == "stop":
+            return self._not_performed(recorded).model_copy(
+                update={"verdict": "diverged", "divergences": changed, "unverifiable": ()}
+            )
         begin = time.perf_counter()
         action = recorded.action
         if self._options.timeout_ms is not None:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
         performed = await self._worker.execute(relocated_action(action, self._plan.urls), recorded.observation)
         self.last = performed
-        divergences = detect(self._comparison(planned, recorded, performed))
+        divergences = (*changed, *detect(self._comparison(planned, recorded, performed)))
         unverifiable = self._unverifiable(recorded, performed)
         return ActionOutcome(
             id=recorded.id,
@@ -112,6 +120,11 @@ class StepRunner:
         outcome = self._worker.network()
         rest = outcome.response_changes[len(self._changes) :]
         return outcome.model_copy(update={"response_changes": (*self._changes, *rest)})
+
+    def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
+        """Compare the environments once, before anything is done in the new one."""
+        here, self._environment = self._environment, None
+        return () if here is None else tuple(detect_environment(_place(planned), self._plan.trace.environment, here))
 
     def _comparison(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> Comparison:
         return Comparison(

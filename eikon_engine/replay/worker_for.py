@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
+from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.launch import SEALED_FLAGS, LaunchOptions, launch_browser
 from eikon_engine.browser.probe import ProbeTraffic
 from eikon_engine.browser.sealed import SealedTraffic
@@ -15,12 +14,12 @@ from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.snapshot_player import open_snapshot_player
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
-from eikon_engine.errors import TraceSyntaxError
+from eikon_engine.divergence.environment import AS_IT_IS
 from eikon_engine.network.store import read_network
+from eikon_engine.replay.start import recorded_session_storage, recorded_storage_state
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.environment import Environment
-from eikon_engine.trace.redaction import Redactor
-from eikon_engine.trace.relocated import relocated_state
+from eikon_engine.trace.relocated import relocated_state, relocated_storage
 from eikon_engine.trace.secret_text import Secrets
 
 if TYPE_CHECKING:
@@ -32,10 +31,9 @@ if TYPE_CHECKING:
     from eikon_engine.browser.worker import Worker
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
+    from eikon_engine.trace.start_state import StorageState
 
 UNRECORDED_SEED = 1
-NOT_RECREATED = ("browser_version", "playwright_version", "platform", "flags", "fonts_digest")
-"""Parts of an environment that are as they are; everything else is made as it was recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +66,8 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
         environment = await _environment(launched, recorded, options)
         session = SessionOptions(
             environment=environment,
-            storage_state=_storage_state(plan, secrets),
+            storage_state=_storage_state(plan, secrets, options),
+            session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
             secrets=secrets,
             urls=plan.urls,
             kept_secrets=frozenset(plan.trace.start.secrets) & options.secrets.keys(),
@@ -81,6 +80,9 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
         )
         async with opening as worker:
             worker.session.uploads = plan.bundle.files
+            first = worker.session.page(0)
+            if traffic is not None and first is not None:
+                environment = environment.model_copy(update={"page_view": await see(first)})
             yield OpenedWorker(worker=worker, browser=name, environment=environment)
 
 
@@ -104,25 +106,18 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
         playwright_version=launched.playwright_version,
         platform=platform_name(),
         flags=tuple(flag for flag in launched.flags if flag not in SEALED_FLAGS),
+        browser_kind=browser_kind(launched, headless=options.headless),
         fonts_digest=fonts_digest(),
-        user_agent=recorded.user_agent if recorded else await native_user_agent(launched.browser),
+        user_agent=recorded.user_agent if recorded else (await native_browser(launched.browser)).user_agent,
         clock_start_ms=recorded.clock_start_ms if recorded else int(options.now().timestamp() * 1000),
         random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
     )
-    return (
-        here if recorded is None else recorded.model_copy(update={name: getattr(here, name) for name in NOT_RECREATED})
-    )
+    if recorded is None:
+        return here
+    as_it_is = {name: getattr(here, name) for name in AS_IT_IS}
+    return recorded.model_copy(update={**as_it_is, "page_view": None})
 
 
-def _storage_state(plan: Plan, secrets: Secrets) -> dict[str, Any] | None:
-    bundle = plan.bundle
-    relative = bundle.trace.start.storage_state
-    if relative is None:
-        return None
-    path = inside(bundle.root, relative, "start.storage_state")
-    try:
-        state: dict[str, Any] = json.loads(Redactor(secrets.values).restore(path.read_bytes()))
-    except (OSError, ValueError) as error:
-        message = f"{path}: wanted a storage state in JSON, found {error}; restore the bundle"
-        raise TraceSyntaxError(message) from error
-    return relocated_state(state, plan.urls)
+def _storage_state(plan: Plan, secrets: Secrets, options: ReplayOptions) -> StorageState | None:
+    state = recorded_storage_state(plan.bundle, secrets, options.now())
+    return None if state is None else relocated_state(state, plan.urls)

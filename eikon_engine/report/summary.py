@@ -37,7 +37,7 @@ def standard_reports() -> tuple[SummaryReport, ...]:
 
 
 def render_summary(outcome: ReplayOutcome) -> str:
-    """Render the summary: head, verdict, divergence, subgoals, network, artifacts."""
+    """Render the summary: head, verdict, environment, divergence, subgoals, network, artifacts."""
     steps = [(subgoal, step) for subgoal in outcome.subgoals for step in subgoal.steps]
     artifacts = [artifact for _, step in steps for artifact in step.artifacts]
     text = _template().render(

@@ -122,6 +122,8 @@ def _missing(field: str, relative: str) -> str:
 def _paths(trace: ExecutionTrace) -> Iterator[_PathUse]:
     if trace.start.storage_state is not None:
         yield _PathUse("start.storage_state", trace.start.storage_state, "file")
+    if trace.start.session_storage is not None:
+        yield _PathUse("start.session_storage", trace.start.session_storage, "file")
     if trace.network is not None:
         yield _PathUse("network.folder", trace.network.folder, "folder")
     yield from _artifacts(trace.artifacts, "artifacts")

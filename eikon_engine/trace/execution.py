@@ -162,7 +162,9 @@ class StartState(Record):
 
     url: str | None = None
     storage_state: str | None = None
-    """Path of the storage state in the bundle (Playwright's format)."""
+    """Path of the storage state in the bundle (Playwright's format): cookies, local storage, IndexedDB."""
+    session_storage: str | None = None
+    """Path of the session storage in the bundle: `{origin: {key: value}}`."""
     secrets: tuple[str, ...] = ()
     """Names of the secrets that were kept out of everything from the start; others were since they were typed."""
 

@@ -57,6 +57,15 @@ def relocated_state(state: dict[str, Any], urls: UrlMap) -> dict[str, Any]:
     return {**state, "cookies": cookies, "origins": origins}
 
 
+def relocated_storage(storage: dict[str, dict[str, str]], urls: UrlMap) -> dict[str, dict[str, str]]:
+    """Return a session storage, by origin, for the deployment of today."""
+    bases = {rule.old.origin: rule.new.origin for rule in reversed(urls.rules)}
+    return {
+        bases.get(origin, origin): {name: str(_moved(value, urls)) for name, value in items.items()}
+        for origin, items in storage.items()
+    }
+
+
 def _moved_origin(stored: dict[str, Any], urls: UrlMap) -> dict[str, Any]:
     bases = {rule.old.origin: rule.new.origin for rule in reversed(urls.rules)}
     kept = {name: _moved(value, urls) for name, value in stored.items() if name != "origin"}

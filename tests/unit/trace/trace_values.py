@@ -15,6 +15,8 @@ from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTra
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic.fields import FieldInfo
 
 START = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
@@ -65,14 +67,21 @@ def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
     values = _type(field.annotation)
     for limit in field.metadata:
         if hasattr(limit, "ge"):
-            values = values.map(partial(_at_least, limit.ge))
+            values = values.map(_if_any(partial(_at_least, limit.ge)))
+        if hasattr(limit, "le"):
+            values = values.map(_if_any(partial(min, limit.le)))
         if hasattr(limit, "lt"):
-            values = values.map(partial(min, limit.lt - 1))
+            values = values.map(_if_any(partial(min, limit.lt - 1)))
         if hasattr(limit, "gt"):
-            values = values.map(abs).map(lambda value: value or type(value)(1))
+            values = values.map(_if_any(abs)).map(_if_any(lambda value: value or type(value)(1)))
         if hasattr(limit, "min_length"):
             values = values.map(lambda value: value or "x")
     return values
+
+
+def _if_any(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Leave None as it is, where a field with limits may be absent."""
+    return lambda value: None if value is None else change(value)
 
 
 def _at_least(least: float, value: float) -> float:

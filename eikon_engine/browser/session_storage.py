@@ -1,0 +1,36 @@
+"""Fill the session storage of a page as it was when the mission began.
+
+Session storage belongs to one page and one origin, and Playwright restores none. The page visits each origin once, on
+an empty document that no network serves, before anybody listens to it; then its history begins anew. A script that
+filled the storage in each document would bring back what a mission had removed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from playwright.async_api import BrowserContext, Route
+
+BLANK: Final = "about:blank"
+FILL: Final = "items => { for (const [key, value] of Object.entries(items)) sessionStorage.setItem(key, value); }"
+
+
+async def open_filled_page(context: BrowserContext, storage: Mapping[str, Mapping[str, str]]) -> None:
+    """Open the first page of a context, with its session storage filled, empty and without a past."""
+    page = await context.new_page()
+    await page.route("**/*", _serve_nothing)
+    for origin, items in storage.items():
+        await page.goto(f"{origin}/")
+        await page.evaluate(FILL, dict(items))
+    await page.goto(BLANK)
+    await page.unroute("**/*")
+    protocol = await context.new_cdp_session(page)
+    await protocol.send("Page.resetNavigationHistory")
+    await protocol.detach()
+
+
+async def _serve_nothing(route: Route) -> None:
+    await route.fulfill(status=200, content_type="text/html", body="")

@@ -1,0 +1,116 @@
+"""Environment: what was made as recorded must be so; what is as it is may differ, and is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.trace.environment import Environment, PageView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eikon_engine.divergence.comparison import Place
+    from eikon_engine.trace.record import Record
+
+Aspect: TypeAlias = Literal["pixels", "text metrics"]
+
+_LOOKS: Final[tuple[Aspect, ...]] = ("pixels", "text metrics")
+AS_IT_IS: Final[Mapping[str, tuple[Aspect, ...]]] = {
+    "browser_version": _LOOKS,
+    "playwright_version": (),
+    "platform": _LOOKS,
+    "flags": _LOOKS,
+    "browser_kind": _LOOKS,
+    "fonts_digest": _LOOKS,
+}
+"""Parts that nobody can re-create, each with what means nothing once it differs. DOM, requests, URLs and values are
+compared exactly all the same: where they are equal in spite of a difference, they are equal."""
+
+WITHOUT_CAUSE: Final = frozenset({"environment", "skill"})
+"""Layers whose findings no browser can be the cause of, or that name the difference themselves."""
+UNKNOWN: Final = "unknown"
+SHOWN_DIGITS: Final = 12
+
+
+def detect_environment(place: Place, recorded: Environment | None, here: Environment) -> Iterator[Divergence]:
+    """Compare the parts that are made as recorded: as they were set, and as a page is told of them."""
+    if recorded is None:
+        return
+    parts = (name for name in Environment.model_fields if name not in AS_IT_IS and name != "page_view")
+    yield from _changed(place, recorded, here, tuple(parts))
+    if recorded.page_view is not None and here.page_view is not None:
+        yield from _changed(place, recorded.page_view, here.page_view, tuple(PageView.model_fields))
+
+
+def environment_differences(recorded: Environment | None, here: Environment) -> tuple[str, ...]:
+    """Name the parts that are as they are and differ, as `part: recorded -> here`, and what is not comparable then."""
+    if recorded is None:
+        return ("the recording kept none; the replay ran in one of its own",)
+    return tuple(
+        f"{name}: {' -> '.join(_shown(name, recorded, here))}{_without(AS_IT_IS[name])}"
+        for name in _differing(recorded, here)
+    )
+
+
+def not_comparable(recorded: Environment | None, here: Environment) -> frozenset[Aspect]:
+    """Say what a comparison of these environments' pages proves nothing about."""
+    if recorded is None:
+        return frozenset(_LOOKS)
+    return frozenset(aspect for name in _differing(recorded, here) for aspect in AS_IT_IS[name])
+
+
+def possible_cause(first: Divergence, recorded: Environment | None, here: Environment) -> str | None:
+    """Name the differing environment where it may have led to a finding; None where it cannot have."""
+    if first.layer in WITHOUT_CAUSE:
+        return None
+    if recorded is None:
+        return "a possible cause: the recording kept no environment, and the replay ran in one of its own"
+    names = _differing(recorded, here)
+    if not names:
+        return None
+    parts = ", ".join(f"{name} {' -> '.join(_shown(name, recorded, here))}" for name in names)
+    return f"a possible cause: the environment is another one: {parts}"
+
+
+def _differing(recorded: Environment, here: Environment) -> tuple[str, ...]:
+    return tuple(name for name in AS_IT_IS if getattr(recorded, name) != getattr(here, name) and _said(name, recorded))
+
+
+def _said(name: str, recorded: Environment) -> bool:
+    """Leave out a kind that older recordings did not keep; fonts that cannot be told count as others."""
+    return name != "browser_kind" or bool(recorded.browser_kind)
+
+
+def _shown(name: str, recorded: Environment, here: Environment) -> tuple[str, str]:
+    before, after = getattr(recorded, name), getattr(here, name)
+    if isinstance(before, tuple):
+        return _only(before, after), _only(after, before)
+    cut = SHOWN_DIGITS if name == "fonts_digest" else None
+    return str(before)[:cut] or UNKNOWN, str(after)[:cut] or UNKNOWN
+
+
+def _only(flags: tuple[str, ...], others: tuple[str, ...]) -> str:
+    """Show what stands in one list alone; all of it where only the order differs."""
+    own = [flag for flag in flags if flag not in others]
+    return " ".join(own) or ("other order" if set(flags) == set(others) else "none")
+
+
+def _without(aspects: tuple[Aspect, ...]) -> str:
+    return f" (not comparable: {', '.join(aspects)})" if aspects else ""
+
+
+def _changed(place: Place, recorded: Record, here: Record, names: tuple[str, ...]) -> Iterator[Divergence]:
+    for name in names:
+        before, after = getattr(recorded, name), getattr(here, name)
+        if before != after:
+            yield Divergence(
+                code="environment-changed",
+                layer="environment",
+                subgoal=place.subgoal,
+                subgoal_id=place.subgoal_id,
+                sequence=place.sequence,
+                expected=f"{name}: {before}",
+                observed=f"{name}: {after}",
+                message=f"The replay was to be made with the recorded {name}, and has another one.",
+            )

@@ -1,0 +1,66 @@
+"""What a replay begins with: the storage that the recording kept, with today's secrets in it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic_core import from_json
+
+from eikon_engine.errors import TraceSyntaxError
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.start_state import (
+    SessionStorage,
+    StorageState,
+    kept_alive,
+    parse_session_storage,
+    parse_storage_state,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.secret_text import Secrets
+
+Parsed = TypeVar("Parsed", StorageState, SessionStorage)
+
+
+def recorded_storage_state(bundle: Bundle, secrets: Secrets, now: datetime) -> StorageState | None:
+    """Read cookies, local storage and IndexedDB; cookies that have expired since are alive again.
+
+    Raises:
+        TraceSyntaxError: the file holds something else.
+    """
+    relative = bundle.trace.start.storage_state
+    if relative is None:
+        return None
+    state = _read(bundle, ("start.storage_state", relative), parse_storage_state, secrets)
+    return kept_alive(state, now.timestamp())
+
+
+def recorded_session_storage(bundle: Bundle, secrets: Secrets) -> SessionStorage:
+    """Read the session storage of the first page; nothing where the recording began without.
+
+    Raises:
+        TraceSyntaxError: the file holds something else.
+    """
+    relative = bundle.trace.start.session_storage
+    if relative is None:
+        return {}
+    return _read(bundle, ("start.session_storage", relative), parse_session_storage, secrets)
+
+
+def _read(bundle: Bundle, use: tuple[str, str], parse: Callable[[bytes], Parsed], secrets: Secrets) -> Parsed:
+    """Read a file by the field and the path that name it, and put the values of secrets back."""
+    field, relative = use
+    path = inside(bundle.root, relative, field)
+    try:
+        kept = Redactor(secrets.values).restore_texts(from_json(path.read_bytes()))
+        return parse(json.dumps(kept).encode())
+    except (OSError, ValueError) as error:
+        name = field.rpartition(".")[2].replace("_", " ")
+        message = f"{path}: wanted a {name} in JSON, found {error}; restore the bundle"
+        raise TraceSyntaxError(message) from error

@@ -1,0 +1,76 @@
+"""What a session begins with: cookies, local storage, IndexedDB, and the session storage of its first page."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
+
+from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+STORAGE_STATE_FILE: Final = "storage_state.json"
+SESSION_STORAGE_FILE: Final = "session_storage.json"
+
+StorageState: TypeAlias = dict[str, Any]
+"""Playwright's format, which it does not export as one type: `{cookies: […], origins: […]}`."""
+Origin: TypeAlias = Annotated[str, StringConstraints(pattern=r"^https?://[^/?#\s]+$")]
+SessionStorage: TypeAlias = dict[Origin, dict[str, str]]
+
+_SESSION_STORAGE: Final = TypeAdapter(SessionStorage, config=ConfigDict(strict=True))
+_SESSION_ONLY: Final = -1
+
+
+def parse_storage_state(text: bytes) -> StorageState:
+    """Read a storage state; what is inside its lists is checked by the browser.
+
+    Raises:
+        ValueError: it is none, in one line.
+    """
+    state = from_json(text)
+    if not isinstance(state, dict):
+        message = f"wanted an object with cookies and origins, found {_named(state)}"
+        raise ValueError(message)  # noqa: TRY004 - a value of the file is wrong, not a type of ours
+    for name in ("cookies", "origins"):
+        if not isinstance(state.get(name, []), list):
+            message = f"wanted a list of {name}, found {_named(state[name])}"
+            raise ValueError(message)  # noqa: TRY004 - as above
+    return state
+
+
+def parse_session_storage(text: bytes) -> SessionStorage:
+    """Read a session storage.
+
+    Raises:
+        ValueError: it is none, in one line.
+    """
+    try:
+        return _SESSION_STORAGE.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(str(part) for part in first["loc"] if part != "[key]") or "the file"
+        message = f"wanted {{origin: {{key: value}}}} with texts and origins like https://example.com, found {place}: "
+        raise ValueError(message + first["msg"]) from error
+
+
+def kept_alive(state: StorageState, now_s: float) -> StorageState:
+    """Return a recorded state in which cookies that expired since last as long as the session.
+
+    They were alive when the mission began; a browser of today would refuse them, and the mission began signed out.
+    """
+    cookies = [_kept(cookie, now_s) for cookie in state.get("cookies", [])]
+    return {**state, "cookies": cookies}
+
+
+def _kept(cookie: JsonValue, now_s: float) -> JsonValue:
+    if not isinstance(cookie, dict):
+        return cookie
+    expires = cookie.get("expires")
+    expired = isinstance(expires, int | float) and 0 <= expires <= now_s
+    return {**cookie, "expires": _SESSION_ONLY} if expired else cookie
+
+
+def _named(value: JsonValue) -> str:
+    return "a list" if isinstance(value, list) else "an object" if isinstance(value, dict) else json.dumps(value)[:60]

@@ -1,0 +1,216 @@
+"""What a mission chose to be told of its surroundings, it is told again, and what is otherwise is found first."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eikon_engine.errors import SecretMissingError, UsageError
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.trace.dom.stored import load_page
+from eikon_engine.trace.environment import Geolocation, Viewport
+from tests.browser.pages import Answer, Asked, PageSite, serve_pages
+from tests.missions.shop import css
+from tests.record.test_recording import everything_in
+from tests.replay.conftest import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TELL = """<!doctype html><title>Told</title><button>Where</button><pre></pre><script>
+const tell = text => { document.querySelector('pre').textContent += text + '\\n'; };
+for (const query of ['prefers-reduced-motion: reduce', 'forced-colors: active', 'prefers-color-scheme: dark'])
+  tell(`${query} ${matchMedia(`(${query})`).matches}`);
+tell(`touch ${navigator.maxTouchPoints}`);
+tell(`agent ${navigator.userAgent}`);
+tell(`processors ${navigator.hardwareConcurrency} memory ${navigator.deviceMemory}`);
+document.querySelector('button').onclick = () => navigator.geolocation.getCurrentPosition(
+  ({ coords }) => tell(`at ${coords.latitude} ${coords.longitude}`), error => tell(error.message));
+</script>"""
+CHOSEN = RecordOptions(
+    user_agent="Shopper/1",
+    reduced_motion="reduce",
+    forced_colors="active",
+    has_touch=True,
+    permissions=("geolocation",),
+    geolocation=Geolocation(latitude=52.5, longitude=13.4),
+    extra_http_headers={"X-Shop-Key": "key swordfish-7"},
+    secrets={"KEY": "swordfish-7"},
+)
+
+
+def record(directory: Path, site: PageSite, options: RecordOptions) -> None:
+    """Look at the page, and ask it where it is."""
+
+    async def recorded() -> None:
+        async with open_recorder(directory, mission_text="Look", options=options) as mission, mission.subgoal("Look"):
+            await mission.perform(Navigate(url=f"{site.url}/told"))
+            await mission.perform(Click(target=css("button")))
+
+    site.answers["/told"] = Answer(body=TELL)
+    asyncio.run(recorded())
+
+
+def change(bundle: Path, edit: Callable[[dict[str, Any]], None]) -> None:
+    """Change the environment of a recorded trace."""
+    path = bundle / "trace.json"
+    trace = json.loads(path.read_text(encoding="utf-8"))
+    edit(trace["environment"])
+    path.write_text(json.dumps(trace), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def chosen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[Asked, ...]]:
+    """Record one mission with everything chosen; give its bundle and what the site was asked."""
+    folder = tmp_path_factory.mktemp("chosen")
+    with serve_pages() as site:
+        record(folder / "b", site, CHOSEN)
+        return folder / "b", tuple(site.asked)
+
+
+def copied(bundle: Path, folder: Path) -> Path:
+    """Copy a bundle, to change it."""
+    copy = folder / "copy"
+    for path in bundle.rglob("*"):
+        if path.is_file():
+            target = copy / path.relative_to(bundle)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    return copy
+
+
+def test_a_page_is_told_what_was_chosen(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
+    """Choose everything: the page shows it, the site gets the header, no file has its secret, and it replays."""
+    bundle, asked = chosen
+    trace = open_bundle(bundle).trace
+    observation = trace.subgoal_traces[0].actions_taken[-1].observation
+    assert observation is not None
+    snapshot = load_page(open_bundle(bundle).dom, observation.pages[0])
+    assert snapshot is not None
+    page = render_plain_html(snapshot.main)
+
+    outcome = replay(bundle, tmp_path / "run", secrets={"KEY": "another"})
+
+    for line in (
+        "reduced-motion: reduce true",
+        "forced-colors: active true",
+        "dark false",
+        "touch 1",
+        "agent Shopper/1",
+    ):
+        assert line in page
+    assert "at 52.5 13.4" in page
+    assert asked[0].header("X-Shop-Key") == "key swordfish-7"
+    assert b"swordfish-7" not in everything_in(bundle)
+    assert outcome.environment_differences == ()
+    assert outcome.verdict == "faithful"
+
+
+def test_a_telephone_is_a_telephone_again(tmp_path: Path) -> None:
+    """Record as a dark telephone of a larger scale: an empty page is told the same in the replay."""
+    telephone = RecordOptions(
+        viewport=Viewport(width=390, height=844),
+        device_scale_factor=3.0,
+        is_mobile=True,
+        has_touch=True,
+        locale="de-DE",
+    )
+    with serve_pages() as site:
+        record(tmp_path / "b", site, replace(telephone, color_scheme="dark", timezone="Asia/Tokyo"))
+
+    outcome = replay(tmp_path / "b", tmp_path / "run")
+
+    told = open_bundle(tmp_path / "b").trace.environment
+    assert told is not None
+    assert told.page_view is not None
+    assert (told.page_view.screen_width, told.page_view.device_pixel_ratio) == (390, 3.0)
+    assert (told.page_view.dark, told.page_view.timezone, told.page_view.locale) == (True, "Asia/Tokyo", "de-DE")
+    assert outcome.environment == told
+    assert outcome.verdict == "faithful"
+
+
+def test_a_machine_with_more_processors_is_the_same_to_a_page(
+    chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path
+) -> None:
+    """Replay as if recorded on a machine of 99 processors: the page is told of 99 again."""
+    bundle = copied(chosen[0], tmp_path)
+
+    def edit(environment: dict[str, Any]) -> None:
+        environment["cpu_count"] = environment["page_view"]["cpu_count"] = 99
+
+    change(bundle, edit)
+
+    outcome = replay(bundle, tmp_path / "run", on_divergence="continue", secrets={"KEY": "another-one"})
+
+    assert outcome.environment is not None
+    assert outcome.environment.page_view is not None
+    assert outcome.environment.page_view.cpu_count == 99
+    assert {each.layer for each in outcome.divergences} == {"dom"}
+
+
+def test_what_a_page_is_told_otherwise_is_found_before_anything_is_done(
+    chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path
+) -> None:
+    """Let the recording have been told of another time zone: the first finding, and no action is performed."""
+    bundle = copied(chosen[0], tmp_path)
+    change(bundle, lambda environment: environment["page_view"].update(timezone="Europe/Berlin"))
+
+    outcome = replay(bundle, tmp_path / "run", secrets={"KEY": "another-one"})
+
+    (found,) = outcome.divergences
+    assert (found.layer, found.code) == ("environment", "environment-changed")
+    assert (found.expected, found.observed) == ("timezone: Europe/Berlin", "timezone: UTC")
+    assert outcome.subgoals[0].steps[0].result is None
+    assert outcome.network.served == 0
+    assert "environment-changed" in (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
+
+
+def test_another_browser_is_noted_and_named_beside_a_finding(
+    chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path
+) -> None:
+    """Let another browser have recorded: faithful with a note, and where something diverged a possible cause."""
+    bundle = copied(chosen[0], tmp_path)
+    change(bundle, lambda environment: environment.update(browser_version="99.0.1"))
+
+    same = replay(bundle, tmp_path / "same", secrets={"KEY": "another-one"})
+    trace = (bundle / "trace.json").read_text(encoding="utf-8")
+    (bundle / "trace.json").write_text(trace.replace('"title": "Told"', '"title": "Said"'), encoding="utf-8")
+    other = replay(bundle, tmp_path / "other", secrets={"KEY": "another-one"})
+
+    assert same.verdict == "faithful"
+    assert "browser_version: 99.0.1 -> " in " ".join(same.environment_differences)
+    assert other.divergences[0].code == "title-changed"
+    assert "a possible cause: the environment is another one: browser_version 99.0.1" in other.reasons[1]
+
+
+def test_a_header_that_holds_a_secret_asks_for_it(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
+    """Replay without the secret of a header: it is named, and nothing is written."""
+    with pytest.raises(SecretMissingError, match="KEY"):
+        replay(chosen[0], tmp_path / "run", secrets={})
+
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        RecordOptions(permissions=("fly",)),
+        RecordOptions(timezone="Mars/Olympus"),
+        RecordOptions(extra_http_headers={"a b": "c"}),
+    ],
+    ids=["permission", "timezone", "header"],
+)
+def test_an_option_that_the_browser_refuses_is_wrong_usage(tmp_path: Path, options: RecordOptions) -> None:
+    """Ask for something that no browser knows: one line, and no bundle."""
+    with serve_pages() as site, pytest.raises(UsageError, match=r"^RecordOptions: [^\n]+$"):
+        record(tmp_path / "b", site, options)
+
+    assert not (tmp_path / "b").exists()
