@@ -9,19 +9,21 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.find import BrowserBinary, find_browser
+from eikon_engine.browser.sink import SINK_HOST
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, ProxySettings
 
 _FEATURES_OFF: Final = (
     "DeferRendererTasksAfterInput",
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
+    "FetchLaterAPI",
     "HttpsFirstBalancedModeAutoEnable",
     "HttpsUpgrades",
     "MediaRouter",
@@ -29,10 +31,12 @@ _FEATURES_OFF: Final = (
     "OptimizationHints",
     "PaintHolding",
     "PreconnectToSearch",
+    "Prerender2FallbackPrefetchSpecRules",
     "ThirdPartyStoragePartitioning",
 )
 """The first holds back what a click leads to, such as sending a form, until the next frame is painted: some 100 ms in
-which a page seems to be at rest. The others are what Playwright switches off; its own list is overruled by ours."""
+which a page seems to be at rest. `FetchLaterAPI` and `Prerender2FallbackPrefetchSpecRules` make requests that no route
+meets. The others are what Playwright switches off; its own list is overruled by ours."""
 
 FLAGS: Final[tuple[str, ...]] = (
     "--disable-frame-rate-limit",
@@ -48,8 +52,14 @@ FLAGS: Final[tuple[str, ...]] = (
 )
 """Flags of every launch: no traffic of the browser's own, and no waiting for a display's frame rate."""
 
-SEALED_FLAGS: Final[tuple[str, ...]] = ("--host-resolver-rules=MAP * ~NOTFOUND",)
-"""What a sealed launch adds: no host name resolves, so that a request past our routes ends in an error."""
+SEALED_FLAGS: Final[tuple[str, ...]] = (
+    f"--host-resolver-rules=MAP {SINK_HOST} 127.0.0.1,MAP * ~NOTFOUND",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--component-updater=url-source=http://127.0.0.1:1/,disable-background-downloads",
+    "--gaia-url=http://127.0.0.1:1/",
+)
+"""What a sealed launch adds: nothing resolves but the sink, addresses in digits included; peers are reached through the
+proxy or not at all; and what the browser asks on its own account leads nowhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +73,8 @@ class LaunchOptions:
     random_seed: int = 1
     """Seed of `Math.random` in every frame and worker of the browser."""
     sealed: bool = False
+    proxy: str | None = None
+    """Where the browser's own requests go; those of a context go to the context's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +94,11 @@ def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
         *(SEALED_FLAGS if options.sealed else ()),
         f"--js-flags=--random-seed={options.random_seed}",
     )
+
+
+def proxy_settings(server: str | None) -> ProxySettings | None:
+    """Send everything to a proxy, what is meant for loopback included."""
+    return None if server is None else {"server": server, "bypass": "<-loopback>"}
 
 
 @asynccontextmanager
@@ -104,6 +121,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
                 headless=options.headless,
                 args=list(flags),
                 chromium_sandbox=sandbox,
+                proxy=proxy_settings(options.proxy),
             )
         except Error as error:
             message = f"{binary.path} did not start: {error.message.splitlines()[0]}; try `eikon doctor`"

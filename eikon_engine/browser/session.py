@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
+from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.ledger import PageLedger
 from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
@@ -36,6 +37,8 @@ class SessionOptions:
     """Names of the secrets that are kept out of everything from the start; others from the moment they are typed."""
     scripts: bool = True
     """Whether pages may run JavaScript."""
+    proxy: str | None = None
+    """Where everything goes that no route meets, loopback included; the network if left out."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -164,6 +167,7 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
         "accept_downloads": True,
         "java_script_enabled": options.scripts,
         "storage_state": options.storage_state,
+        "proxy": proxy_settings(options.proxy),
     }
 
 
