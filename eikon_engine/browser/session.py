@@ -137,6 +137,8 @@ async def _open_context(browser: Browser, options: SessionOptions) -> BrowserCon
             await context.clock.pause_at(options.environment.clock_start_ms / 1000)
             for script in init_scripts(options.environment.random_seed):
                 await context.add_init_script(script)
+            if options.proxy is not None:
+                await context.add_init_script(_own_script("init_leaving.js"))
     return context
 
 
@@ -173,8 +175,10 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
 
 def init_scripts(seed: int) -> tuple[str, ...]:
     """Return the scripts that run in every document, in their order; the same ones in recording and replay."""
-    folder = files("eikon_engine.browser")
-    determinism = folder.joinpath("init_determinism.js").read_text(encoding="utf-8")
-    shadow = folder.joinpath("init_shadow.js").read_text(encoding="utf-8")
+    determinism = _own_script("init_determinism.js")
     comment_end = determinism.index("(seed =>")
-    return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", shadow)
+    return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", _own_script("init_shadow.js"))
+
+
+def _own_script(name: str) -> str:
+    return files("eikon_engine.browser").joinpath(name).read_text(encoding="utf-8")
