@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
@@ -38,12 +38,14 @@ _FEATURES_OFF: Final = (
 which a page seems to be at rest. `FetchLaterAPI` and `Prerender2FallbackPrefetchSpecRules` make requests that no route
 meets. The others are what Playwright switches off; its own list is overruled by ours."""
 
+_DISABLE: Final = "--disable-features="
+
 FLAGS: Final[tuple[str, ...]] = (
     "--disable-frame-rate-limit",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
-    f"--disable-features={','.join(_FEATURES_OFF)}",
+    f"{_DISABLE}{','.join(_FEATURES_OFF)}",
     "--disable-quic",
     "--disable-sync",
     "--dns-prefetch-disable",
@@ -60,6 +62,8 @@ SEALED_FLAGS: Final[tuple[str, ...]] = (
 )
 """What a sealed launch adds: nothing resolves but the sink, addresses in digits included; peers are reached through the
 proxy or not at all; and what the browser asks on its own account leads nowhere."""
+SEALED_FEATURES_OFF: Final = ("WebRtcHideLocalIpsWithMdns",)
+"""Features off in a sealed launch alone: this one joins a multicast group. No local address is told to a page there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +88,18 @@ class LaunchedBrowser:
     browser: Browser
     binary: BrowserBinary
     flags: tuple[str, ...]
+    """Those that can change what a page sees, without what is added to seal it."""
     playwright_version: str
 
 
 def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
-    """List the flags that can change what a page sees, in order."""
-    return (
-        *FLAGS,
-        *(SEALED_FLAGS if options.sealed else ()),
-        f"--js-flags=--random-seed={options.random_seed}",
-    )
+    """List the flags of a launch, in order."""
+    flags = (*FLAGS, f"--js-flags=--random-seed={options.random_seed}")
+    if not options.sealed:
+        return flags
+    # Of several lists of features the browser reads the last one, so there is one.
+    features = ",".join(("", *SEALED_FEATURES_OFF))
+    return (*(flag + features if flag.startswith(_DISABLE) else flag for flag in flags), *SEALED_FLAGS)
 
 
 def proxy_settings(server: str | None) -> ProxySettings | None:
@@ -112,14 +118,13 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     binary = options.binary or find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     from playwright.async_api import Error, async_playwright
 
-    flags = launch_flags(options)
     sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
     async with async_playwright() as playwright:
         try:
             browser = await playwright.chromium.launch(
                 executable_path=str(binary.path),
                 headless=options.headless,
-                args=list(flags),
+                args=list(launch_flags(options)),
                 chromium_sandbox=sandbox,
                 proxy=proxy_settings(options.proxy),
             )
@@ -127,6 +132,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
             message = f"{binary.path} did not start: {error.message.splitlines()[0]}; try `eikon doctor`"
             raise BrowserDiedError(message) from error
         try:
+            flags = launch_flags(replace(options, sealed=False))
             yield LaunchedBrowser(browser=browser, binary=binary, flags=flags, playwright_version=version("playwright"))
         finally:
             await browser.close()

@@ -35,6 +35,7 @@ HTTP_PORTS: Final = frozenset({"80", "443"})
 SHOWN: Final = 2000
 """Characters of a target that are kept."""
 UNREADABLE: Final = "(no HTTP request)"
+HEAD_END: Final = b"\r\n\r\n"
 REFUSAL: Final = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
@@ -59,7 +60,7 @@ class Sink:
         """Begin with nothing caught."""
         self._limits = limits
         self._servers: dict[ViolationKind, asyncio.Server] = {}
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._caught: dict[tuple[ViolationKind, str, str], int] = {}
 
     @property
@@ -96,9 +97,11 @@ class Sink:
         """Close every connection."""
         for server in self._servers.values():
             server.close()
-        for task in tuple(self._open):
+        still_open = dict(self._open)
+        for task, writer in still_open.items():
             task.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+            writer.transport.abort()
+        await asyncio.gather(*still_open, return_exceptions=True)
         for server in self._servers.values():
             await server.wait_closed()
 
@@ -111,34 +114,31 @@ class Sink:
             writer.transport.abort()
             return
         task = asyncio.ensure_future(self._meet(kind, reader, writer))
-        self._open.add(task)
-        task.add_done_callback(self._open.discard)
+        self._open[task] = writer
+        task.add_done_callback(self._open.pop)
 
     async def _meet(self, kind: ViolationKind, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """List one request, and refuse it."""
+        """List one request, or what came of it in time, and refuse it."""
+        head = bytearray()
         try:
-            async with asyncio.timeout(self._limits.patience_s):
-                line = await self._request_line(reader)
-                if line is not None:
-                    self._note(kind, *_method_and_target(line))
-                    writer.write(REFUSAL)
-                    await writer.drain()
-        except (OSError, TimeoutError):
-            return  # a connection that asks for nothing has told nobody anything
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(self._limits.patience_s):
+                    await self._read(reader, head)
+            if head:  # a connection that asks for nothing has told nobody anything
+                self._note(kind, *_method_and_target(bytes(head.partition(b"\r\n")[0])))
+                writer.write(REFUSAL)
         finally:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
-    async def _request_line(self, reader: asyncio.StreamReader) -> bytes | None:
-        """Read a head, and return its first line; None if the connection was closed without a word."""
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-        except asyncio.IncompleteReadError as error:
-            head = error.partial
-        except asyncio.LimitOverrunError:
-            head = await reader.read(self._limits.head_bytes)
-        return head.partition(b"\r\n")[0] if head else None
+    async def _read(self, reader: asyncio.StreamReader, head: bytearray) -> None:
+        """Read to the end of a head, or as much as is put up with."""
+        while HEAD_END not in head and len(head) < self._limits.head_bytes:
+            piece = await reader.read(self._limits.head_bytes - len(head))
+            if not piece:
+                return
+            head += piece
 
     def _note(self, kind: ViolationKind, method: str, target: str) -> None:
         place = ("browser" if kind == "page" and _is_own(target) else kind, method, target[:SHOWN])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.environment import fonts_digest, native_user_agent, platform_name
-from eikon_engine.browser.launch import SEALED_FLAGS, LaunchOptions, launch_browser
+from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.sink import open_sink
@@ -114,7 +114,7 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
         browser_version=launched.browser.version,
         playwright_version=launched.playwright_version,
         platform=platform_name(),
-        flags=tuple(flag for flag in launched.flags if flag not in SEALED_FLAGS),
+        flags=launched.flags,
         fonts_digest=fonts_digest(),
         user_agent=recorded.user_agent if recorded else await native_user_agent(launched.browser),
         clock_start_ms=recorded.clock_start_ms if recorded else int(options.now().timestamp() * 1000),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from contextlib import asynccontextmanager
@@ -36,7 +37,8 @@ NAMED: Final = "https://escape.test"
 IPV4: Final = "http://192.0.2.1:8088"
 IPV6: Final = "http://[2001:db8::1]:8088"
 MARKER: Final = "marker.test"
-DEADLINE_S: Final = 20.0
+DEADLINE_S: Final = 30.0
+AT_ONCE: Final = 8
 POLICY: Final = ("Content-Security-Policy-Report-Only", f"img-src 'none'; report-uri {NAMED}/report")
 
 
@@ -54,11 +56,11 @@ class LeakSite:
 
 
 @asynccontextmanager
-async def record_leaks(folder: Path) -> AsyncIterator[LeakSite]:
+async def record_leaks(folder: Path, classes: tuple[LeakClass, ...] = CLASSES) -> AsyncIterator[LeakSite]:
     """Record the pages, without what they do on a click; the one that is to be served is clicked."""
     with serve_pages() as site, serve_pages() as neighbour:
         leaks = LeakSite(site=site, neighbour=neighbour, folder=folder)
-        for leak in CLASSES:
+        for leak in classes:
             document = _document(leak, (NAMED, IPV4, IPV6, neighbour.url))
             site.answers[f"/{CLASSES.index(leak)}"] = Answer(
                 body=document, headers=(POLICY,) if "policy" in leak.name else ()
@@ -71,7 +73,7 @@ async def record_leaks(folder: Path) -> AsyncIterator[LeakSite]:
         ):
             with NetworkWriter(folder) as writer:
                 capture = NetworkCapture(worker.session, writer)
-                for leak in CLASSES:
+                for leak in classes:
                     await worker.execute(Navigate(url=leaks.url(leak)))
                     if leak.fate == "served":
                         await worker.execute(Click(target=at("#go")))
@@ -103,6 +105,19 @@ async def attempt_sealed(browser: Browser, leaks: LeakSite, leak: LeakClass) -> 
             network = watched.network()
     left = tuple(each for each in network.violations if not each.target.startswith(MARKER))
     return network.model_copy(update={"violations": left})
+
+
+async def attempt_all(leaks: LeakSite, classes: tuple[LeakClass, ...] = CLASSES) -> dict[str, NetworkOutcome]:
+    """Replay the pages of classes, some at a time; tell what came of each."""
+    turn = asyncio.Semaphore(AT_ONCE)
+
+    async def attempt(browser: Browser, leak: LeakClass) -> NetworkOutcome:
+        async with turn:
+            return await attempt_sealed(browser, leaks, leak)
+
+    async with sealed_browser() as browser:
+        outcomes = await asyncio.gather(*(attempt(browser, leak) for leak in classes))
+    return dict(zip((leak.name for leak in classes), outcomes, strict=True))
 
 
 async def attempt_live(browser: Browser, leaks: LeakSite, leak: LeakClass) -> None:

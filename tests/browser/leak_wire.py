@@ -47,7 +47,7 @@ class Wire:
 
     def drain(self) -> tuple[Packet, ...]:
         """Take every packet that was sent since the last time, without what the kernel says by itself."""
-        packets = []
+        packets: list[Packet] = []
         while True:
             try:
                 packet = _parse(os.read(self._descriptor, 65_536))
