@@ -28,6 +28,9 @@ EACH: Final = "for (const place of places) "
 FRAME: Final = "document.body.append(Object.assign(document.createElement"
 CLASSES: Final = (
     LeakClass(name="recorded fetch", fate="served", script="fetch('/served')"),
+    LeakClass(name="redirected fetch", fate="served", script="fetch('/moved').catch(() => 0)"),
+    LeakClass(name="redirected image", fate="served", script="new Image().src = '/moved'"),
+    LeakClass(name="redirected document", fate="served", script="location = '/moved'"),
     LeakClass(name="fetch", fate="blocked", script=EACH + "fetch(place + '/fetch').catch(() => 0)"),
     LeakClass(
         name="keepalive fetch",

@@ -21,7 +21,7 @@ from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import at, environment
 from tests.browser.leak_classes import CLASSES, Fate, LeakClass
-from tests.browser.pages import Answer, serve_pages
+from tests.browser.pages import Answer, redirect, serve_pages
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -65,7 +65,8 @@ async def record_leaks(folder: Path, classes: tuple[LeakClass, ...] = CLASSES) -
             site.answers[f"/{CLASSES.index(leak)}"] = Answer(
                 body=document, headers=(POLICY,) if "policy" in leak.name else ()
             )
-        site.answers["/served"] = Answer(body="served")
+        site.answers |= {"/served": Answer(body="served"), "/moved": redirect(f"{neighbour.url}/end")}
+        neighbour.answers["/end"] = Answer(body="moved", headers=(("Access-Control-Allow-Origin", "*"),))
         options = SessionOptions(environment=environment())
         async with (
             launch_browser(LaunchOptions()) as launched,
@@ -79,6 +80,7 @@ async def record_leaks(folder: Path, classes: tuple[LeakClass, ...] = CLASSES) -
                         await worker.execute(Click(target=at("#go")))
                 await capture.close()
         site.asked.clear()
+        neighbour.asked.clear()
         yield leaks
 
 
