@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.find import BrowserBinary, find_browser
+from eikon_engine.browser.sink import SINK_HOST
 from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from playwright.async_api import Browser
+    from playwright.async_api import Browser, ProxySettings
 
 _FEATURES_OFF: Final = (
     "DeferRendererTasksAfterInput",
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
+    "FetchLaterAPI",
     "HttpsFirstBalancedModeAutoEnable",
     "HttpsUpgrades",
     "MediaRouter",
@@ -29,17 +31,21 @@ _FEATURES_OFF: Final = (
     "OptimizationHints",
     "PaintHolding",
     "PreconnectToSearch",
+    "Prerender2FallbackPrefetchSpecRules",
     "ThirdPartyStoragePartitioning",
 )
 """The first holds back what a click leads to, such as sending a form, until the next frame is painted: some 100 ms in
-which a page seems to be at rest. The others are what Playwright switches off; its own list is overruled by ours."""
+which a page seems to be at rest. `FetchLaterAPI` and `Prerender2FallbackPrefetchSpecRules` make requests that no route
+meets. The others are what Playwright switches off; its own list is overruled by ours."""
+
+_DISABLE: Final = "--disable-features="
 
 FLAGS: Final[tuple[str, ...]] = (
     "--disable-frame-rate-limit",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
-    f"--disable-features={','.join(_FEATURES_OFF)}",
+    f"{_DISABLE}{','.join(_FEATURES_OFF)}",
     "--disable-quic",
     "--disable-sync",
     "--dns-prefetch-disable",
@@ -48,8 +54,16 @@ FLAGS: Final[tuple[str, ...]] = (
 )
 """Flags of every launch: no traffic of the browser's own, and no waiting for a display's frame rate."""
 
-SEALED_FLAGS: Final[tuple[str, ...]] = ("--host-resolver-rules=MAP * ~NOTFOUND",)
-"""What a sealed launch adds: no host name resolves, so that a request past our routes ends in an error."""
+SEALED_FLAGS: Final[tuple[str, ...]] = (
+    f"--host-resolver-rules=MAP {SINK_HOST} 127.0.0.1,MAP * ~NOTFOUND",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--component-updater=url-source=http://127.0.0.1:1/,disable-background-downloads",
+    "--gaia-url=http://127.0.0.1:1/",
+)
+"""What a sealed launch adds: nothing resolves but the sink, addresses in digits included; peers are reached through the
+proxy or not at all; and what the browser asks on its own account leads nowhere."""
+SEALED_FEATURES_OFF: Final = ("WebRtcHideLocalIpsWithMdns",)
+"""Features off in a sealed launch alone: this one joins a multicast group. No local address is told to a page there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +77,8 @@ class LaunchOptions:
     random_seed: int = 1
     """Seed of `Math.random` in every frame and worker of the browser."""
     sealed: bool = False
+    proxy: str | None = None
+    """Where the browser's own requests go; those of a context go to the context's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,16 +88,23 @@ class LaunchedBrowser:
     browser: Browser
     binary: BrowserBinary
     flags: tuple[str, ...]
+    """Those that can change what a page sees, without what is added to seal it."""
     playwright_version: str
 
 
 def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
-    """List the flags that can change what a page sees, in order."""
-    return (
-        *FLAGS,
-        *(SEALED_FLAGS if options.sealed else ()),
-        f"--js-flags=--random-seed={options.random_seed}",
-    )
+    """List the flags of a launch, in order."""
+    flags = (*FLAGS, f"--js-flags=--random-seed={options.random_seed}")
+    if not options.sealed:
+        return flags
+    # Of several lists of features the browser reads the last one, so there is one.
+    features = ",".join(("", *SEALED_FEATURES_OFF))
+    return (*(flag + features if flag.startswith(_DISABLE) else flag for flag in flags), *SEALED_FLAGS)
+
+
+def proxy_settings(server: str | None) -> ProxySettings | None:
+    """Send everything to a proxy, what is meant for loopback included."""
+    return None if server is None else {"server": server, "bypass": "<-loopback>"}
 
 
 @asynccontextmanager
@@ -95,20 +118,21 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     binary = options.binary or find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     from playwright.async_api import Error, async_playwright
 
-    flags = launch_flags(options)
     sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
     async with async_playwright() as playwright:
         try:
             browser = await playwright.chromium.launch(
                 executable_path=str(binary.path),
                 headless=options.headless,
-                args=list(flags),
+                args=list(launch_flags(options)),
                 chromium_sandbox=sandbox,
+                proxy=proxy_settings(options.proxy),
             )
         except Error as error:
             message = f"{binary.path} did not start: {error.message.splitlines()[0]}; try `eikon doctor`"
             raise BrowserDiedError(message) from error
         try:
+            flags = launch_flags(replace(options, sealed=False))
             yield LaunchedBrowser(browser=browser, binary=binary, flags=flags, playwright_version=version("playwright"))
         finally:
             await browser.close()

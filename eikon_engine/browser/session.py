@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.ledger import PageLedger
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
 from eikon_engine.browser.playwright_errors import first_line
@@ -51,6 +52,8 @@ class SessionOptions:
     """Whether the page's clock runs by itself: for recordings only, a replay steps it."""
     urls: UrlMap = field(default_factory=UrlMap)
     """From the addresses of the recording to those of the deployment that is visited."""
+    proxy: str | None = None
+    """Where everything goes that no route meets, loopback included; the network if left out."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -157,6 +160,8 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
             await clock.start(context, options.environment.clock_start_ms)
             for script in (*init_scripts(options.environment.random_seed), surroundings_script(options.environment)):
                 await context.add_init_script(script)
+            if options.proxy is not None:
+                await context.add_init_script(_own_script("init_leaving.js"))
     return context
 
 
@@ -194,20 +199,24 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
         "accept_downloads": True,
         "java_script_enabled": options.scripts,
         "storage_state": options.storage_state,
+        "proxy": proxy_settings(options.proxy),
     }
 
 
 def init_scripts(seed: int) -> tuple[str, ...]:
     """Return the scripts that run in every document, in their order; the same ones in recording and replay."""
-    folder = files("eikon_engine.browser")
-    determinism, *others = (folder.joinpath(name).read_text(encoding="utf-8") for name in INIT_SCRIPTS)
+    determinism, *others = map(_own_script, INIT_SCRIPTS)
     comment_end = determinism.index("(seed =>")
     return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", *others)
 
 
 def surroundings_script(environment: Environment) -> str:
     """Return the script that tells pages of the machine what the recording knew of it."""
-    source = files("eikon_engine.browser").joinpath("init_surroundings.js").read_text(encoding="utf-8")
+    source = _own_script("init_surroundings.js")
     told = {"hardwareConcurrency": environment.cpu_count, "deviceMemory": environment.device_memory_gb}
     body = source[source.index("(told =>") :].strip()
     return f"{body}({json.dumps(told)});"
+
+
+def _own_script(name: str) -> str:
+    return files("eikon_engine.browser").joinpath(name).read_text(encoding="utf-8")

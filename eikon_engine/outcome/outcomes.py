@@ -17,6 +17,8 @@ OUTCOME_VERSION: Literal[1] = 1
 Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
 NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
 
+ViolationKind: TypeAlias = Literal["page", "browser"]
+
 EXIT_STATUS: dict[Verdict, int] = {"faithful": 0, "diverged": 1, "unverifiable": 3}
 
 
@@ -128,6 +130,18 @@ class ResponseChange(Record):
     """Changed values beyond those."""
 
 
+class HermeticityViolation(Record):
+    """Something that got past the routes of a sealed replay, and was blocked behind them."""
+
+    kind: ViolationKind
+    """Who asked: a page, or the browser on its own account."""
+    method: str
+    """`CONNECT` for everything encrypted and for WebSockets; empty if it was no request."""
+    target: str
+    """The URL; for `CONNECT`, host and port."""
+    times: int = 1
+
+
 class NetworkOutcome(Record):
     """How the requests of a replay met the recording."""
 
@@ -143,6 +157,13 @@ class NetworkOutcome(Record):
     response_changes: tuple[ResponseChange, ...] = ()
     """Answers of a live replay that differ from the recorded ones, in the order in which they came."""
     notes: tuple[str, ...] = ()
+    violations: tuple[HermeticityViolation, ...] = ()
+    """What got past the routes of a sealed replay and was blocked; how it was answered when recorded, nobody knows."""
+
+    @property
+    def escapes(self) -> tuple[HermeticityViolation, ...]:
+        """Return the violations of pages, which keep a replay from being faithful."""
+        return tuple(violation for violation in self.violations if violation.kind == "page")
 
 
 class Counts(Record):

@@ -55,7 +55,7 @@ class Collector:
         early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
         network = self.end.network if self.end else NetworkOutcome()
         subgoals = tuple(self._subgoal(each) for each in self.begun)
-        verdict = self._verdict(subgoals, early)
+        verdict = self._verdict(subgoals, early, network)
         recorded, observed = trace.environment, self.start.environment if self.start else None
         return ReplayOutcome(
             mission_id=trace.mission_id,
@@ -72,7 +72,7 @@ class Collector:
             environment_differences=environment_differences(recorded, observed) if observed else (),
             counts=self._counts(),
             verdict=verdict,
-            reasons=(*_reasons(verdict, subgoals, early), *self._possible_causes(subgoals)),
+            reasons=(*_reasons(verdict, subgoals, early), *_escapes(network), *self._possible_causes(subgoals)),
             ended_early=early,
             subgoals=subgoals,
             network=network,
@@ -99,13 +99,14 @@ class Collector:
         cause = possible_cause(found[0], self.plan.trace.environment, self.start.environment)
         return () if cause is None else (cause,)
 
-    def _verdict(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> Verdict:
-        """Judge the run: what was cut off can be diverged, and else not verified, but never faithful."""
+    def _verdict(
+        self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, network: NetworkOutcome
+    ) -> Verdict:
+        """Judge the run: what was cut off, or leaked, can be diverged, and else not verified, but never faithful."""
         verdicts = [step.verdict for subgoal in subgoals for step in subgoal.steps]
         found = worst(verdicts)
-        if found == "faithful" and (ended_early is not None or len(verdicts) < self.plan.step_count):
-            return "unverifiable"
-        return found
+        whole = ended_early is None and len(verdicts) == self.plan.step_count and not network.escapes
+        return "unverifiable" if found == "faithful" and not whole else found
 
     def _counts(self) -> Counts:
         done = [step for steps in self.steps.values() for step in steps]
@@ -120,6 +121,15 @@ class Collector:
             skills=len(done) - actions,
             skills_recorded=len(planned) - actions_recorded,
         )
+
+
+def _escapes(network: NetworkOutcome) -> tuple[str, ...]:
+    """Name what got past the routes: blocked now, answered by nobody knows what when it was recorded."""
+    return tuple(
+        f"hermeticity violation: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) got past "
+        "the recorded network; it was blocked, and how it was answered in the recording is not known"
+        for each in network.escapes
+    )
 
 
 def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> tuple[str, ...]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
-from eikon_engine.browser.launch import SEALED_FLAGS, LaunchOptions, launch_browser
+from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.probe import ProbeTraffic
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.sink import open_sink
 from eikon_engine.browser.snapshot_player import open_snapshot_player
 from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.watched import WatchedWorker
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.divergence.environment import AS_IT_IS
 from eikon_engine.network.store import read_network
@@ -24,9 +26,11 @@ from eikon_engine.trace.secret_text import Secrets
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
     from eikon_engine.browser.find import BrowserBinary
     from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.browser.sink import Sink
     from eikon_engine.browser.traffic import Traffic
     from eikon_engine.browser.worker import Worker
     from eikon_engine.replay.options import ReplayOptions
@@ -55,14 +59,8 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
     """
     recorded = plan.trace.environment
     traffic = _traffic(plan)
-    launch = LaunchOptions(
-        headless=options.headless,
-        binary=binary,
-        random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
-        sealed=plan.network != "live",
-    )
     secrets = Secrets(options.secrets)
-    async with launch_browser(launch) as launched:
+    async with _sink(plan) as sink, launch_browser(_launch(plan, options, binary, sink)) as launched:
         environment = await _environment(launched, recorded, options)
         session = SessionOptions(
             environment=environment,
@@ -71,6 +69,7 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
             secrets=secrets,
             urls=plan.urls,
             kept_secrets=frozenset(plan.trace.start.secrets) & options.secrets.keys(),
+            proxy=sink.for_pages if sink else None,
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (
@@ -83,7 +82,24 @@ async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) 
             first = worker.session.page(0)
             if traffic is not None and first is not None:
                 environment = environment.model_copy(update={"page_view": await see(first)})
-            yield OpenedWorker(worker=worker, browser=name, environment=environment)
+            watched = WatchedWorker(worker, worker.session, sink) if sink else worker
+            yield OpenedWorker(worker=watched, browser=name, environment=environment)
+
+
+def _sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:
+    """Open what catches everything that gets past the routes; nothing, where the network is meant to be reached."""
+    return nullcontext() if plan.network == "live" else open_sink()
+
+
+def _launch(plan: Plan, options: ReplayOptions, binary: BrowserBinary, sink: Sink | None) -> LaunchOptions:
+    recorded = plan.trace.environment
+    return LaunchOptions(
+        headless=options.headless,
+        binary=binary,
+        random_seed=recorded.random_seed if recorded else UNRECORDED_SEED,
+        sealed=sink is not None,
+        proxy=sink.for_browser if sink else None,
+    )
 
 
 def _traffic(plan: Plan) -> Traffic | None:
@@ -105,7 +121,7 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
         browser_version=launched.browser.version,
         playwright_version=launched.playwright_version,
         platform=platform_name(),
-        flags=tuple(flag for flag in launched.flags if flag not in SEALED_FLAGS),
+        flags=launched.flags,
         browser_kind=browser_kind(launched, headless=options.headless),
         fonts_digest=fonts_digest(),
         user_agent=recorded.user_agent if recorded else (await native_browser(launched.browser)).user_agent,

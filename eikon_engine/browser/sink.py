@@ -1,0 +1,170 @@
+"""A proxy that forwards nothing: what gets past the routes of a sealed session ends here, and is listed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.outcome.outcomes import HermeticityViolation, ViolationKind
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+SINK_HOST: Final = "eikon-sink.invalid"
+"""Name under which a sealed browser finds the proxy, the only name it resolves."""
+OWN_HOSTS: Final = frozenset(
+    {
+        "clientservices.googleapis.com",
+        "content-autofill.googleapis.com",
+        "edgedl.me.gvt1.com",
+        "mtalk.google.com",
+        "optimizationguide-pa.googleapis.com",
+        "passwordsleakcheck-pa.googleapis.com",
+        "redirector.gvt1.com",
+        "safebrowsing.googleapis.com",
+        "safebrowsingohttpgateway.googleapis.com",
+        "update.googleapis.com",
+    }
+)
+"""Hosts that Chromium and Chrome ask on their own account, and that serve no page."""
+HTTP_PORTS: Final = frozenset({"80", "443"})
+SHOWN: Final = 2000
+"""Characters of a target that are kept."""
+UNREADABLE: Final = "(no HTTP request)"
+HEAD_END: Final = b"\r\n\r\n"
+REFUSAL: Final = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkLimits:
+    """What one sink puts up with."""
+
+    head_bytes: int = 65_536
+    """Longest head of a request that is read."""
+    connections: int = 256
+    """Most connections at a time; further ones are closed unread, and counted."""
+    patience_s: float = 5.0
+    """Wall time for a client to send the head of its request."""
+    listed: int = 1000
+    """Most different violations that are told apart."""
+
+
+class Sink:
+    """Listen on loopback, one port for the pages of a context and one for the browser itself."""
+
+    def __init__(self, limits: SinkLimits) -> None:
+        """Begin with nothing caught."""
+        self._limits = limits
+        self._servers: dict[ViolationKind, asyncio.Server] = {}
+        self._open: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._caught: dict[tuple[ViolationKind, str, str], int] = {}
+
+    @property
+    def for_pages(self) -> str:
+        """Return the proxy of a context."""
+        return self._address("page")
+
+    @property
+    def for_browser(self) -> str:
+        """Return the proxy of the browser: what belongs to no context of ours comes here."""
+        return self._address("browser")
+
+    def port(self, kind: ViolationKind) -> int:
+        """Return the port on 127.0.0.1 on which one kind is caught."""
+        port: int = self._servers[kind].sockets[0].getsockname()[1]
+        return port
+
+    def violations(self) -> tuple[HermeticityViolation, ...]:
+        """List what was caught so far, in order of first appearance."""
+        return tuple(
+            HermeticityViolation(kind=kind, method=method, target=target, times=times)
+            for (kind, method, target), times in self._caught.items()
+        )
+
+    async def start(self) -> None:
+        """Listen."""
+        kinds: tuple[ViolationKind, ...] = ("page", "browser")
+        for kind in kinds:
+            self._servers[kind] = await asyncio.start_server(
+                partial(self._accept, kind), "127.0.0.1", 0, limit=self._limits.head_bytes
+            )
+
+    async def stop(self) -> None:
+        """Close every connection."""
+        for server in self._servers.values():
+            server.close()
+        still_open = dict(self._open)
+        for task, writer in still_open.items():
+            task.cancel()
+            writer.transport.abort()
+        await asyncio.gather(*still_open, return_exceptions=True)
+        for server in self._servers.values():
+            await server.wait_closed()
+
+    def _address(self, kind: ViolationKind) -> str:
+        return f"http://{SINK_HOST}:{self.port(kind)}"
+
+    def _accept(self, kind: ViolationKind, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._open) >= self._limits.connections:
+            self._note(kind, "", f"(more than {self._limits.connections} connections at once)")
+            writer.transport.abort()
+            return
+        task = asyncio.ensure_future(self._meet(kind, reader, writer))
+        self._open[task] = writer
+        task.add_done_callback(self._open.pop)
+
+    async def _meet(self, kind: ViolationKind, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """List one request, or what came of it in time, and refuse it."""
+        head = bytearray()
+        try:
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(self._limits.patience_s):
+                    await self._read(reader, head)
+            if head:  # a connection that asks for nothing has told nobody anything
+                self._note(kind, *_method_and_target(bytes(head.partition(b"\r\n")[0])))
+                writer.write(REFUSAL)
+        finally:
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+
+    async def _read(self, reader: asyncio.StreamReader, head: bytearray) -> None:
+        """Read to the end of a head, or as much as is put up with."""
+        while HEAD_END not in head and len(head) < self._limits.head_bytes:
+            piece = await reader.read(self._limits.head_bytes - len(head))
+            if not piece:
+                return
+            head += piece
+
+    def _note(self, kind: ViolationKind, method: str, target: str) -> None:
+        place = ("browser" if kind == "page" and _is_own(target) else kind, method, target[:SHOWN])
+        if place not in self._caught and len(self._caught) >= self._limits.listed:
+            place = (kind, "", f"(targets beyond the first {self._limits.listed})")
+        self._caught[place] = self._caught.get(place, 0) + 1
+
+
+@asynccontextmanager
+async def open_sink(limits: SinkLimits | None = None) -> AsyncIterator[Sink]:
+    """Listen until the block ends."""
+    sink = Sink(limits or SinkLimits())
+    try:
+        await sink.start()
+        yield sink
+    finally:
+        await sink.stop()
+
+
+def _method_and_target(line: bytes) -> tuple[str, str]:
+    words = line.decode("latin-1").split(" ")
+    return (words[0], words[1]) if len(words) == len(("method", "target", "version")) else ("", UNREADABLE)
+
+
+def _is_own(target: str) -> bool:
+    """Say whether a target is a host of `OWN_HOSTS`, asked where browsers ask it."""
+    site = target.removeprefix("http://").partition("/")[0]
+    host, _, port = site.partition(":")
+    return host in OWN_HOSTS and (not port or port in HTTP_PORTS)

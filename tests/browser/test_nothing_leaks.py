@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from tests.architecture.sources import PROJECT
+from tests.browser.leak_classes import CLASSES, LeakClass
+from tests.browser.leak_run import IPV4, attempt_all, fate_of, record_leaks
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+
+PAST_INTERCEPTION = ("WebSocket of a worker", "fetch of a shared worker", "WebRTC over UDP", "WebTransport")
+
+
+class Tried(NamedTuple):
+    """What came of every way out, and which requests a server on loopback has seen."""
+
+    outcomes: dict[str, NetworkOutcome]
+    asked: tuple[str, ...]
+
+
+@pytest.fixture(scope="module")
+def tried(portal: BlockingPortal, tmp_path_factory: pytest.TempPathFactory) -> Tried:
+    """Try every way out of a sealed session, once."""
+
+    async def attempt() -> Tried:
+        async with record_leaks(tmp_path_factory.mktemp("leaks")) as leaks:
+            outcomes = await attempt_all(leaks)
+            return Tried(outcomes, (*leaks.site.paths(), *leaks.neighbour.paths()))
+
+    return portal.call(attempt)
+
+
+@pytest.mark.parametrize("leak", CLASSES, ids=lambda leak: leak.name)
+def test_every_way_out_is_closed_in_its_own_way(tried: Tried, leak: LeakClass) -> None:
+    """A class is served, blocked by a route, caught behind the routes, or not even tried by the browser."""
+    assert fate_of(tried.outcomes[leak.name]) == leak.fate
+
+
+def test_no_server_is_asked(tried: Tried) -> None:
+    """Neither the recorded site nor another port on loopback hears of a replay."""
+    assert tried.asked == ()
+
+
+def test_addresses_in_digits_are_caught_by_name(tried: Tried) -> None:
+    """What is caught is listed with the place it was meant for."""
+    targets = {each.target for each in tried.outcomes["fetch of a shared worker"].escapes}
+
+    assert {"escape.test:443", f"{IPV4}/shared"} <= targets
+
+
+def test_no_packet_leaves_the_machine() -> None:
+    """In a namespace that keeps every packet, a sealed session sends none, and one that is not sealed does."""
+    if shutil.which("unshare") is None:
+        pytest.skip("network namespaces are made by unshare, which is not here")
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.leaks", *PAST_INTERCEPTION],
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    if done.returncode == 2:
+        pytest.skip(done.stdout)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "sealed: 0 packets left, 0 requests reached a server on loopback" in done.stdout.splitlines()

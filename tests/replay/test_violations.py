@@ -1,0 +1,49 @@
+"""A replay in which something got past the recorded network."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.record import open_recorder
+from eikon_engine.replay import ReplayEngine, ReplayOptions
+from eikon_engine.report.summary import SUMMARY_FILE
+from eikon_engine.trace.actions import Navigate, SelectorCondition, WaitFor
+from eikon_engine.trace.target import Target
+from tests.browser.pages import serve_pages
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGE = """<p id=state></p><script>
+const worker = new Worker(URL.createObjectURL(new Blob([
+  `const socket = new WebSocket('ws://127.0.0.1:8099/none'); socket.onclose = () => postMessage('closed')`])));
+worker.onmessage = () => { document.getElementById('state').innerHTML = '<b id=closed>closed</b>' };
+</script>"""
+
+
+@pytest.mark.parametrize("page", [PAGE, "<b id=closed>closed</b>"], ids=["escapes", "does not"])
+def test_a_replay_that_leaks_is_not_faithful(tmp_path: Path, page: str) -> None:
+    """A page that looks as it did, after asking past the recording, is unverifiable, and the summary says why."""
+    with serve_pages() as site:
+        asyncio.run(_record(site.put(page), tmp_path / "bundle"))
+
+    outcome = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(tmp_path / "bundle")
+
+    summary = (tmp_path / "run" / SUMMARY_FILE).read_text(encoding="utf-8")
+    escapes = page == PAGE
+    assert [step.verdict for subgoal in outcome.subgoals for step in subgoal.steps] == ["faithful", "faithful"]
+    assert outcome.verdict == ("unverifiable" if escapes else "faithful")
+    assert [(each.method, each.target) for each in outcome.network.violations] == (
+        [("CONNECT", "127.0.0.1:8099")] if escapes else []
+    )
+    assert any("CONNECT 127.0.0.1:8099" in reason for reason in outcome.reasons) == escapes
+    assert ("blocked behind the routes (page): CONNECT 127.0.0.1:8099" in summary) == escapes
+
+
+async def _record(url: str, folder: Path) -> None:
+    async with open_recorder(folder, mission_text="Wait for the worker") as mission, mission.subgoal("Wait"):
+        await mission.perform(Navigate(url=url))
+        await mission.perform(WaitFor(condition=SelectorCondition(target=Target(selector="#closed"))))
