@@ -5,41 +5,43 @@
   const own = window.__eikon__;
   own.ownSheets = own.ownSheets || new WeakSet();
 
-  // xorshift128, seeded by splitmix32: Marsaglia, "Xorshift RNGs", 2003.
-  let mix = seed >>> 0;
-  const split = () => {
-    mix = (mix + 0x9e3779b9) >>> 0;
-    let word = mix;
-    word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
-    word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
-    return (word ^ (word >>> 15)) >>> 0;
-  };
-  const state = [split(), split(), split(), split() || 1];
-  const next = () => {
-    let word = state[3];
-    const first = state[0];
-    state[3] = state[2];
-    state[2] = state[1];
-    state[1] = first;
-    word ^= word << 11;
-    word ^= word >>> 8;
-    return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
-  };
-  if (window.Crypto) {
+  // xorshift128, seeded by splitmix32: Marsaglia, "Xorshift RNGs", 2003. Used in workers too, as text.
+  own.seedChance = (scope, start) => {
+    let mix = start >>> 0;
+    const split = () => {
+      mix = (mix + 0x9e3779b9) >>> 0;
+      let word = mix;
+      word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
+      word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
+      return (word ^ (word >>> 15)) >>> 0;
+    };
+    const state = [split(), split(), split(), split() || 1];
+    const next = () => {
+      let word = state[3];
+      const first = state[0];
+      state[3] = state[2];
+      state[2] = state[1];
+      state[1] = first;
+      word ^= word << 11;
+      word ^= word >>> 8;
+      return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
+    };
+    if (!scope.Crypto) return;
     const fill = function getRandomValues(array) {
       const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
       for (let index = 0; index < bytes.length; index++) bytes[index] = next() & 0xff;
       return array;
     };
-    Crypto.prototype.getRandomValues = fill;
-    Crypto.prototype.randomUUID = function randomUUID() {
+    scope.Crypto.prototype.getRandomValues = fill;
+    scope.Crypto.prototype.randomUUID = function randomUUID() {
       const bytes = fill(new Uint8Array(16));
       bytes[6] = (bytes[6] & 0x0f) | 0x40;
       bytes[8] = (bytes[8] & 0x3f) | 0x80;
       const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
       return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
     };
-  }
+  };
+  own.seedChance(window, seed);
 
   // The stepped clock stops at a callback that throws; a browser reports the error and goes on.
   const guarded = callback => typeof callback !== 'function' ? callback : function (...values) {
