@@ -1,8 +1,8 @@
 // Runs in every document before its own scripts, and again at the head of every worker that is started here: the clock of
 // a worker follows the one of its page, its chance comes from a seed, and its page can ask whether it has work left.
 // Kept free of line breaks in text and of comments behind code: a worker gets it as one line, so that its own keep their
-// numbers. `seedChance` comes from init_determinism.js; `settings` are {seed, stepped}.
-(function eikonWorkers(seedChance, settings) {
+// numbers. `evenOut` comes from init_determinism.js; `settings` are {seed, stepped}.
+(function eikonWorkers(evenOut, settings) {
   const scope = globalThis;
   const page = typeof Window === 'function' && scope instanceof Window;
   if (page && !scope.Worker) return;
@@ -23,8 +23,8 @@
   };
   const text = () => {
     const line = String(eikonWorkers).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
-    const chance = String(seedChance).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
-    return '(' + line + ')(' + chance + ',' + JSON.stringify(settings) + ');';
+    const evens = String(evenOut).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
+    return '(' + line + ')(' + evens + ',' + JSON.stringify(settings) + ');';
   };
   const { createObjectURL, revokeObjectURL } = URL;
   const blobs = new Map();
@@ -399,7 +399,7 @@
     return;
   }
 
-  seedChance(scope, tagged ? told.seed : settings.seed);
+  evenOut(scope, tagged ? told.seed : settings.seed);
   if (!tagged) return;
   const { postMessage, close, importScripts } = scope;
   const say = word => postMessage.call(scope, { [mark]: word });
@@ -443,14 +443,18 @@
     return;
   }
   // Loaded here, a script keeps its own address, its strictness and its line numbers.
-  let refused = false;
-  try {
-    importScripts.call(scope, told.url);
-  } catch (error) {
-    const text = String(error?.message);
-    refused = error?.name === 'NetworkError' && text.includes(told.url) || text.includes('TrustedScriptURL');
-    if (!refused) throw error;
-  } finally {
+  let loaded = false;
+  scope.addEventListener('error', event => {
+    if (loaded) return;
+    const { message } = event;
+    const refused = message.includes('NetworkError') && message.includes(told.url) || message.includes('TrustedScriptURL');
+    if (refused) {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+    }
     say({ kind: refused ? 'refused' : 'started' });
-  }
+  }, { once: true });
+  importScripts.call(scope, told.url);
+  loaded = true;
+  say({ kind: 'started' });
 })

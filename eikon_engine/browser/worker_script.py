@@ -14,4 +14,4 @@ def worker_script(seed: int, *, stepped: bool) -> str:
     source = files("eikon_engine.browser").joinpath("init_workers.js").read_text(encoding="utf-8")
     settings = json.dumps({"seed": seed, "stepped": stepped})
     begin = source.index("(function")
-    return f"{source[:begin]}{source[begin:].strip()}(window.__eikon__.seedChance, {settings});"
+    return f"{source[:begin]}{source[begin:].strip()}(window.__eikon__.evenOut, {settings});"
