@@ -27,6 +27,7 @@
     return '(' + line + ')(' + evens + ',' + JSON.stringify(settings) + ');';
   };
   const { createObjectURL, revokeObjectURL } = URL;
+  const { setTimeout: realTimeout, clearTimeout: realClear } = scope.__pwClock?.builtins ?? scope;
   const blobs = new Map();
   const heads = new WeakMap();
 
@@ -232,7 +233,7 @@
     records.delete(record);
     for (const answer of record.waiting.values()) answer({ fetches: 0 });
     record.waiting.clear();
-    record.ready();
+    record.ready({ fetches: 0 });
   };
   // What the page forbids us to start from our script, it gets as it asked for it: with a clock and chance of its own.
   const leaveWild = record => {
@@ -266,7 +267,8 @@
     if (word.kind === 'started' && record.state === 'starting') {
       record.state = 'running';
       for (const { message, transfer } of record.queue.splice(0)) native.postMessage.call(record.worker, message, transfer);
-      record.ready();
+      record.ready({ fetches: 0 });
+      if (settings.stepped) ask(record, { kind: 'step', now: timeOf.now() });
     } else if (word.kind === 'refused') leaveWild(record);
     else if (word.kind === 'closed') finish(record);
     else if (word.kind === 'done') {
@@ -275,7 +277,7 @@
     }
   };
   const watch = (worker, args) => {
-    const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), posted: 0, seen: 0 };
+    const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), posted: 0, seen: 0, stuck: false };
     record.whenReady = new Promise(done => { record.ready = done; });
     records.add(record);
     recordOf.set(worker, record);
@@ -288,7 +290,7 @@
     worker.addEventListener('error', event => {
       if (record.state !== 'starting') return;
       if (event instanceof ErrorEvent) {
-        record.ready();
+        record.ready({ fetches: 0 });
         return;
       }
       event.stopImmediatePropagation();
@@ -307,20 +309,41 @@
     return worker === null ? Reflect.construct(Native, args, target) : watch(worker, args);
   };
 
+  // A worker that computes for ever, or sleeps until it is woken, would hold up all: it is waited for once.
+  const LIMIT = page ? 3000 : 2000;
+  const inTime = async (record, promise) => {
+    let timer = null;
+    const late = new Promise(done => { timer = realTimeout(() => done(null), LIMIT); });
+    const word = await Promise.race([promise, late]);
+    realClear(timer);
+    if (word === null) {
+      if (!record.stuck) own.stuckWorkers = (own.stuckWorkers ?? 0) + 1;
+      record.stuck = true;
+      promise.then(() => { record.stuck = false; });
+    }
+    return word ?? { fetches: 0 };
+  };
   const ask = async (record, question) => {
-    await record.whenReady;
+    if (record.stuck) return { fetches: 0 };
+    if (record.state === 'starting') await inTime(record, record.whenReady);
     if (record.state !== 'running' || !records.has(record)) return { fetches: 0 };
     const { posted } = record;
     const id = ++asked;
     const answer = new Promise(done => record.waiting.set(id, done));
     native.postMessage.call(record.worker, { [mark]: { ...question, id } });
-    const word = await answer;
-    record.seen = Math.max(record.seen, posted);
+    const word = await inTime(record, answer.then(heard => {
+      record.seen = Math.max(record.seen, posted);
+      return heard;
+    }));
     return word;
   };
   const askAll = async question => {
     let sum = 0;
-    for (const record of [...records]) sum += (await ask(record, question)).fetches;
+    for (const record of [...records]) {
+      // One that starts is told the time when it has.
+      if (question.kind === 'step' && record.state === 'starting') continue;
+      sum += (await ask(record, question)).fetches;
+    }
     return sum;
   };
 

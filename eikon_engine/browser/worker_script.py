@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 from importlib.resources import files
+from typing import Final
 
+STEP_WORKERS: Final = "() => window.__eikon__?.stepWorkers?.()"
+"""Bring the workers of a document to its time; over when their timers have run and what they posted has arrived."""
+REST_WORKERS: Final = "() => window.__eikon__?.restWorkers?.() ?? 0"
+"""Wait until the workers of a document have handled what was posted; answers how many fetches they wait for."""
+WORKERS_BUSY: Final = "() => window.__eikon__?.workersBusy?.() ?? 0"
+"""Count what was posted to workers and is not known to be handled; a worker that starts counts as one."""
 
 def worker_script(seed: int, *, stepped: bool) -> str:
     """Return the script, to be added after `init_determinism.js`, in recording and replay alike.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -275,6 +276,22 @@ def test_timers_of_a_worker_run_in_order_and_errors_do_not_stop_them(live_browse
         pass_time(desk, 40)
 
         assert said(desk) == ["b,c,d,TimeoutError 20"]
+
+
+def test_worker_that_computes_for_ever_is_waited_for_once(live_browser: Room, site: PageSite) -> None:
+    """It costs some seconds, once, and is known; the others go on."""
+    endless, lively = json.dumps("for (;;);"), json.dumps("setInterval(() => postMessage('tick'), 20)")
+    with worker_desk(live_browser) as desk:
+        show(
+            desk,
+            f"new Worker({BLOB.format(endless)}); new Worker({BLOB.format(lively)}).onmessage = e => say(e.data);",
+        )
+        begin = time.monotonic()
+        pass_time(desk, 60)
+
+        assert said(desk) == ["tick", "tick", "tick"]
+        assert desk.js("__eikon__.stuckWorkers") == 1
+        assert time.monotonic() - begin < 8
 
 
 def test_shared_worker_becomes_one_of_its_document(live_browser: Room, site: PageSite) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.worker_script import worker_script
+from eikon_engine.browser.worker_script import REST_WORKERS, STEP_WORKERS, worker_script
 from eikon_engine.trace.actions import Navigate
 
 if TYPE_CHECKING:
@@ -29,14 +29,14 @@ def worker_desk(room: Room, *, stepped: bool = True) -> Iterator[Desk]:
 def show(desk: Desk, script: str) -> None:
     """Load a document with a script that may `say` things, and wait until its workers have started."""
     desk.ok(Navigate(url=desk.site.put(SAY.format(script))))
-    desk.js("__eikon__.restWorkers()")
+    desk.js(REST_WORKERS)
 
 
 def pass_time(desk: Desk, duration_ms: int, tick_ms: int = 20) -> None:
     """Let page time pass, the workers' time with it."""
     for _ in range(0, duration_ms, tick_ms):
         desk.portal.call(desk.worker.session.rest.settle, tick_ms)
-        desk.js("__eikon__.stepWorkers()")
+        desk.js(STEP_WORKERS)
         desk.portal.call(desk.worker.session.rest.settle, 0)
 
 
