@@ -5,8 +5,8 @@
 (function eikonWorkers(evenOut, settings) {
   const scope = globalThis;
   const page = typeof Window === 'function' && scope instanceof Window;
-  if (page && !scope.Worker) return;
   const own = page ? scope.__eikon__ : {};
+  if (page && (!scope.Worker || own.stepWorkers)) return;
   const { defineProperty } = Object;
   const put = (place, name, value) => defineProperty(place, name, {
     value, writable: true, configurable: true, enumerable: Object.getOwnPropertyDescriptor(place, name)?.enumerable ?? false });

@@ -13,6 +13,7 @@ REST_WORKERS: Final = "() => window.__eikon__?.restWorkers?.() ?? 0"
 WORKERS_BUSY: Final = "() => window.__eikon__?.workersBusy?.() ?? 0"
 """Count what was posted to workers and is not known to be handled; a worker that starts counts as one."""
 
+
 def worker_script(seed: int, *, stepped: bool) -> str:
     """Return the script, to be added after `init_determinism.js`, in recording and replay alike.
 

@@ -29,15 +29,19 @@ SOURCES = {
     "entries": (
         "say(performance.getEntries().length); performance.mark('a'); say(performance.measure('b', 'a').duration);"
         "new PerformanceObserver(list => say('observed')).observe({type: 'paint', buffered: true});"
-        "new PerformanceObserver(list => say('observed')).observe({entryTypes: ['mark', 'resource']}); performance.mark('c')"
+        "new PerformanceObserver(list => say('observed')).observe({entryTypes: ['mark', 'resource']});"
+        "performance.mark('c')"
     ),
     "modified": "say(document.lastModified)",
     "machine": (
         "const c = navigator.connection; say([navigator.hardwareConcurrency, navigator.deviceMemory,"
-        "c.effectiveType, c.rtt, c.downlink, c.saveData]); navigator.storage.estimate().then(e => say(JSON.stringify(e)))"
+        "c.effectiveType, c.rtt, c.downlink, c.saveData]);"
+        "navigator.storage.estimate().then(e => say(JSON.stringify(e)))"
     ),
     "machine of a worker": (
-        "new Worker(" + BLOB.format("'postMessage([navigator.hardwareConcurrency, navigator.deviceMemory].join())'") + ")"
+        "new Worker("
+        + BLOB.format("'postMessage([navigator.hardwareConcurrency, navigator.deviceMemory].join())'")
+        + ")"
         ".onmessage = e => say(e.data)"
     ),
     "delayed tasks": (
@@ -107,10 +111,11 @@ def test_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, sty
     whole = {
         "document": f"{inner}<script>said = []; {listen} turn = () => t.classList.add('on')</script>",
         "shadow": "<div id=h></div><script>said = []; const r = h.attachShadow({mode: 'closed'});"
-        f"r.innerHTML = `{inner}`; const t = r.getElementById('t'); {listen} turn = () => t.classList.add('on')</script>",
+        f"r.innerHTML = `{inner}`; const t = r.getElementById('t'); {listen}"
+        "turn = () => t.classList.add('on')</script>",
         "declared shadow": f"<div id=h><template shadowrootmode=open>{inner}</template></div><script>said = [];"
         f"const t = h.shadowRoot.getElementById('t'); {listen} turn = () => t.classList.add('on')</script>",
-        "frame": f"<iframe id=f srcdoc=\"{inner}\"></iframe><script>said = []; f.onload = () => {{"
+        "frame": f'<iframe id=f srcdoc="{inner}"></iframe><script>said = []; f.onload = () => {{'
         f"const t = f.contentDocument.getElementById('t'); {listen} turn = () => t.classList.add('on') }}</script>",
     }[place]
     desk.ok(Navigate(url=site.put(f"<button id=b onclick=turn()>b</button>{whole}")))
@@ -128,13 +133,19 @@ def test_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, sty
 @pytest.mark.parametrize("place", ["document", "declared shadow"])
 def test_animation_of_a_style_sheet_ends_or_stands(desk: Desk, site: PageSite, place: str) -> None:
     """An animation that ends is over at rest, also where our style sheet does not reach; one that never ends stands."""
-    inner = "<style>@keyframes k{to{opacity:.2}}#t{animation:k 5s 2s}#u{animation:k 2s infinite}</style><i id=t>t</i><i id=u>u</i>"
+    inner = "<style>@keyframes k{to{opacity:.2}}#t{animation:k 5s 2s}#u{animation:k 2s infinite}</style>"
+    inner += "<i id=t>t</i><i id=u>u</i>"
     html = inner if place == "document" else f"<div id=h><template shadowrootmode=open>{inner}</template></div>"
     desk.ok(Navigate(url=site.put(html)))
     desk.js("__eikon__.endAnimations()")
 
     assert desk.js("__eikon__.endAnimations()") == 0
-    assert desk.js("(window.h?.shadowRoot ?? document).getAnimations().filter(each => each.playState === 'running').length") == 0
+    assert (
+        desk.js(
+            "(window.h?.shadowRoot ?? document).getAnimations().filter(each => each.playState === 'running').length"
+        )
+        == 0
+    )
 
 
 def test_fetch_for_later_is_sent_now_and_recorded(
@@ -142,7 +153,9 @@ def test_fetch_for_later_is_sent_now_and_recorded(
 ) -> None:
     """What a page keeps for its end comes through the routes, so that a sealed session answers it too."""
     site.answers["/beacon"] = Answer(body="")
-    url = site.put(SAY.format("const l = fetchLater('/beacon', {method: 'POST', body: 'x', activateAfter: 9e4});say(l.activated)"))
+    url = site.put(
+        SAY.format("const l = fetchLater('/beacon', {method: 'POST', body: 'x', activateAfter: 9e4});say(l.activated)")
+    )
     with live_browser.recording(tmp_path) as desk:
         desk.ok(Navigate(url=url))
         recorded = said(desk)

@@ -20,13 +20,15 @@ if TYPE_CHECKING:
     from tests.browser.pages import PageSite
 
 SCRIPT = "text/javascript"
+IMPORTING = "Failed to execute 'importScripts' on 'WorkerGlobalScope'"
 CHANCE_AND_TIME = """
 const first = [Date.now(), performance.now(), crypto.randomUUID(), crypto.getRandomValues(new Uint8Array(4)).join()];
 postMessage(first.join(' '));
 postMessage(new Intl.DateTimeFormat('en', {timeStyle: 'medium'}).format());
 postMessage(String(new Date()) + Date());
 let n = 0;
-const ticking = setInterval(() => { postMessage('interval ' + Date.now()); if (++n === 3) clearInterval(ticking); }, 30);
+const tell = () => { postMessage('interval ' + Date.now()); if (++n === 3) clearInterval(ticking); };
+const ticking = setInterval(tell, 30);
 setTimeout(() => postMessage('late ' + performance.now()), 45);
 setTimeout(() => postMessage('never'), 1e6);
 requestAnimationFrame(stamp => postMessage('frame ' + stamp));
@@ -129,7 +131,8 @@ def test_module_worker_runs_its_imports_on_the_same_clock(live_browser: Room, si
     with worker_desk(live_browser) as desk:
         show(
             desk,
-            "const w = new Worker('/deep/w.js', {type: 'module'}); w.onmessage = e => say(e.data); w.postMessage('at ');",
+            "const w = new Worker('/deep/w.js', {type: 'module'}); w.onmessage = e => say(e.data);"
+            "w.postMessage('at ');",
         )
         pass_time(desk, 40)
 
@@ -137,7 +140,7 @@ def test_module_worker_runs_its_imports_on_the_same_clock(live_browser: Room, si
 
 
 def test_messages_and_transfers_reach_a_worker_that_still_starts(live_browser: Room, site: PageSite) -> None:
-    """What is posted early arrives in order, transferred things are gone from the page, and errors are those of a clone."""
+    """What is posted early arrives in order; what is transferred is gone from the page; errors are those of a clone."""
     site.answers["/w.js"] = Answer(
         body="onmessage = e => { e.ports[0]?.postMessage('by port');"
         " postMessage([e.data.byteLength ?? e.data, e.data instanceof ArrayBuffer].join()) }",
@@ -206,8 +209,16 @@ def test_workers_tell_how_many_answers_they_wait_for(live_browser: Room, site: P
         ("new Worker('none.js', {type: 'module'})", ["Event undefined"]),
         ("new Worker('throws.js')", ["ErrorEvent Uncaught Error: no /throws.js:2"]),
         ("new Worker('throws.js', {type: 'module'})", ["ErrorEvent Uncaught Error: no /throws.js:2"]),
-        ("new Worker('wrong.js')", ["ErrorEvent Uncaught SyntaxError: Failed to execute 'importScripts' on 'WorkerGlobalScope': Unexpected token ')' /wrong.js:1"]),
-        (f"new Worker({BLOB.format(chr(34) + ')' + chr(34))})", ["ErrorEvent Uncaught SyntaxError: Unexpected token ')'"]),
+        (
+            "new Worker('wrong.js')",
+            [
+                "ErrorEvent Uncaught SyntaxError: Failed to execute 'importScripts' on 'WorkerGlobalScope': Unexpected token ')' /wrong.js:1"
+            ],
+        ),
+        (
+            f"new Worker({BLOB.format(chr(34) + ')' + chr(34))})",
+            ["ErrorEvent Uncaught SyntaxError: Unexpected token ')'"],
+        ),
         ("new Worker('http://localhost:1/w.js')", ["SecurityError"]),
         ("new Worker()", ["TypeError"]),
         ("Worker('w.js')", ["TypeError"]),
@@ -234,7 +245,9 @@ def test_failing_worker_fails_as_in_a_browser(
 def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_browser: Room, site: PageSite) -> None:
     """A page that allows workers by address alone gets its worker, on the real clock, and we know of it."""
     site.answers["/w.js"] = Answer(body="onmessage = e => postMessage('got ' + e.data)", content_type=SCRIPT)
-    body = SAY.format("const w = new Worker('w.js'); w.onmessage = e => say(e.data); w.postMessage(1); w.postMessage(2)")
+    body = SAY.format(
+        "const w = new Worker('w.js'); w.onmessage = e => say(e.data); w.postMessage(1); w.postMessage(2)"
+    )
     site.answers["/strict"] = Answer(body=body, headers=(("Content-Security-Policy", "worker-src 'self'"),))
     with worker_desk(live_browser) as desk:
         desk.ok(Navigate(url=f"{site.url}/strict"))
@@ -248,7 +261,9 @@ def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_brows
 def test_worker_that_ended_is_not_waited_for(live_browser: Room, site: PageSite) -> None:
     """Ended by its page or by itself, with timers left, it holds up nobody."""
     endless = json.dumps("setInterval(() => postMessage('tick'), 10)")
-    closing = json.dumps("setTimeout(() => { postMessage('closing'); close(); }, 10); setTimeout(() => postMessage('no'), 99)")
+    closing = json.dumps(
+        "setTimeout(() => { postMessage('closing'); close(); }, 10); setTimeout(() => postMessage('no'), 99)"
+    )
     script = f"""const w = new Worker({BLOB.format(endless)}); w.onmessage = e => say(e.data);
         new Worker({BLOB.format(closing)}).onmessage = e => say(e.data);
         new Worker({BLOB.format(endless)}).terminate();"""
@@ -263,7 +278,7 @@ def test_worker_that_ended_is_not_waited_for(live_browser: Room, site: PageSite)
 
 
 def test_timers_of_a_worker_run_in_order_and_errors_do_not_stop_them(live_browser: Room, site: PageSite) -> None:
-    """Chains of timers, promises between them, timers of text and timers that throw go on in the order of their times."""
+    """Chains of timers, promises between them, timers of text and timers that throw run in the order of their times."""
     source = json.dumps(
         "const log = []; setTimeout(() => { log.push('b'); Promise.resolve().then(() => log.push('c')); }, 5);"
         "setTimeout(() => log.push('d'), 5); setTimeout(\"log.push('a')\", 1);"
@@ -326,7 +341,9 @@ def test_worker_of_a_running_clock_runs_by_itself(live_browser: Room, site: Page
         assert 5 <= late < 5000
 
 
-def test_recorded_workers_are_replayed(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path) -> None:
+def test_recorded_workers_are_replayed(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
     """The script of a worker is recorded as the server gave it, and a sealed session starts it from there."""
     body = "fetch('data').then(r => r.text()).then(t => postMessage(t + crypto.randomUUID()))"
     site.answers["/w.js"] = Answer(body=body, content_type=SCRIPT)
