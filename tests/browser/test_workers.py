@@ -211,9 +211,7 @@ def test_workers_tell_how_many_answers_they_wait_for(live_browser: Room, site: P
         ("new Worker('throws.js', {type: 'module'})", ["ErrorEvent Uncaught Error: no /throws.js:2"]),
         (
             "new Worker('wrong.js')",
-            [
-                "ErrorEvent Uncaught SyntaxError: Failed to execute 'importScripts' on 'WorkerGlobalScope': Unexpected token ')' /wrong.js:1"
-            ],
+            [f"ErrorEvent Uncaught SyntaxError: {IMPORTING}: Unexpected token ')' /wrong.js:1"],
         ),
         (
             f"new Worker({BLOB.format(chr(34) + ')' + chr(34))})",
