@@ -5,41 +5,74 @@
   const own = window.__eikon__;
   own.ownSheets = own.ownSheets || new WeakSet();
 
-  // xorshift128, seeded by splitmix32: Marsaglia, "Xorshift RNGs", 2003.
-  let mix = seed >>> 0;
-  const split = () => {
-    mix = (mix + 0x9e3779b9) >>> 0;
-    let word = mix;
-    word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
-    word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
-    return (word ^ (word >>> 15)) >>> 0;
-  };
-  const state = [split(), split(), split(), split() || 1];
-  const next = () => {
-    let word = state[3];
-    const first = state[0];
-    state[3] = state[2];
-    state[2] = state[1];
-    state[1] = first;
-    word ^= word << 11;
-    word ^= word >>> 8;
-    return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
-  };
-  if (window.Crypto) {
+  // What differs between runs and machines, in a window or, as text, in a worker: chance from a seed, the figures of the
+  // machine, delays that no clock steps. The generator is xorshift128, seeded by splitmix32: Marsaglia, "Xorshift RNGs", 2003.
+  own.evenOut = (scope, start) => {
+    const answer = (place, values) => {
+      for (const name of Object.keys(values)) {
+        if (!place || !(name in place)) continue;
+        const found = Object.getOwnPropertyDescriptor(place, name);
+        Object.defineProperty(place, name, { ...found, get: () => values[name] });
+      }
+    };
+    answer((scope.Navigator ?? scope.WorkerNavigator).prototype, { hardwareConcurrency: 4, deviceMemory: 8 });
+    answer(scope.NetworkInformation?.prototype, { effectiveType: '4g', rtt: 50, downlink: 10, saveData: false });
+    if (scope.StorageManager) {
+      scope.StorageManager.prototype.estimate = async () => ({ quota: 10737418240, usage: 0, usageDetails: {} });
+    }
+    // The stepped clock knows no entries; an observer would hear of real durations.
+    if (scope.PerformanceObserver) scope.PerformanceObserver.prototype.observe = function observe() {};
+    const { postTask } = scope.Scheduler?.prototype ?? {};
+    if (postTask) {
+      scope.Scheduler.prototype.postTask = function (task, { delay = 0, ...options } = {}) {
+        const post = () => postTask.call(this, task, options);
+        if (!(delay > 0)) return post();
+        return new Promise((done, failed) => {
+          const timer = scope.setTimeout(() => post().then(done, failed), delay);
+          const stop = () => {
+            scope.clearTimeout(timer);
+            failed(options.signal.reason);
+          };
+          if (options.signal?.aborted) stop();
+          else options.signal?.addEventListener('abort', stop, { once: true });
+        });
+      };
+    }
+    let mix = start >>> 0;
+    const split = () => {
+      mix = (mix + 0x9e3779b9) >>> 0;
+      let word = mix;
+      word = Math.imul(word ^ (word >>> 16), 0x21f0aaad);
+      word = Math.imul(word ^ (word >>> 15), 0x735a2d97);
+      return (word ^ (word >>> 15)) >>> 0;
+    };
+    const state = [split(), split(), split(), split() || 1];
+    const next = () => {
+      let word = state[3];
+      const first = state[0];
+      state[3] = state[2];
+      state[2] = state[1];
+      state[1] = first;
+      word ^= word << 11;
+      word ^= word >>> 8;
+      return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
+    };
+    if (!scope.Crypto) return;
     const fill = function getRandomValues(array) {
       const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
       for (let index = 0; index < bytes.length; index++) bytes[index] = next() & 0xff;
       return array;
     };
-    Crypto.prototype.getRandomValues = fill;
-    Crypto.prototype.randomUUID = function randomUUID() {
+    scope.Crypto.prototype.getRandomValues = fill;
+    scope.Crypto.prototype.randomUUID = function randomUUID() {
       const bytes = fill(new Uint8Array(16));
       bytes[6] = (bytes[6] & 0x0f) | 0x40;
       bytes[8] = (bytes[8] & 0x3f) | 0x80;
       const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, '0')).join('');
       return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
     };
-  }
+  };
+  own.evenOut(window, seed);
 
   // The stepped clock stops at a callback that throws; a browser reports the error and goes on.
   const guarded = callback => typeof callback !== 'function' ? callback : function (...values) {
@@ -59,6 +92,31 @@
   for (const name of ['requestAnimationFrame', 'requestIdleCallback']) {
     const ofClock = window[name];
     if (ofClock) window[name] = (callback, ...rest) => ofClock.call(window, guarded(callback), ...rest);
+  }
+
+  // A clock that is paused before it ran says -1.
+  const origin = Date.now() - performance.now();
+  Object.defineProperty(performance, 'timeOrigin', { get: () => origin, configurable: true, enumerable: true });
+
+  // Without a header that says so, a document was modified when it is asked: at the real time.
+  const modified = Object.getOwnPropertyDescriptor(Document.prototype, 'lastModified');
+  const RealDate = window.__pwClock?.builtins?.Date ?? Date;
+  Object.defineProperty(Document.prototype, 'lastModified', { ...modified, get() {
+    const text = modified.get.call(this);
+    if (Math.abs(RealDate.parse(text) - RealDate.now()) > 2000) return text;
+    const two = number => String(number).padStart(2, '0');
+    const at = new Date(origin);
+    return two(at.getMonth() + 1) + '/' + two(at.getDate()) + '/' + at.getFullYear() + ' ' +
+      [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
+  } });
+
+  // A fetch for later is sent by the browser past every route, at a time of its own: it is sent now.
+  if (window.fetchLater) {
+    window.fetchLater = function fetchLater(input, { activateAfter, ...options } = {}) {
+      const request = new Request(input, { ...options, keepalive: true });
+      window.fetch(request).catch(() => {});
+      return { activated: true };
+    };
   }
 
   // What a page has asked for, and not been told yet: the driver hears of a request only some time after the page sent it.
@@ -111,10 +169,42 @@
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
   };
   adopt(document);
+  let roots = [];
+  const enter = root => {
+    adopt(root);
+    roots.push(new WeakRef(root));
+  };
   const attachShadow = Element.prototype.attachShadow;
   Element.prototype.attachShadow = function (init) {
     const root = attachShadow.call(this, init);
-    adopt(root);
+    enter(root);
     return root;
+  };
+  // A root that came with the markup was attached by nobody.
+  const declared = place => {
+    for (const each of place.querySelectorAll('*')) {
+      if (!each.shadowRoot || own.entered.has(each.shadowRoot)) continue;
+      own.entered.add(each.shadowRoot);
+      if (!each.shadowRoot.adoptedStyleSheets.some(sheet => own.ownSheets.has(sheet))) enter(each.shadowRoot);
+      declared(each.shadowRoot);
+    }
+  };
+  own.entered = new WeakSet();
+  document.addEventListener('readystatechange', () => declared(document));
+
+  // Animations run by a clock of their own, which nothing can step: one that ends is ended now, with its events, and one
+  // that never does is stopped where it begins. Says how many there were; the document knows none of shadow roots.
+  own.endAnimations = () => {
+    roots = roots.filter(each => each.deref());
+    const all = [document, ...roots.map(each => each.deref())].flatMap(place => place?.getAnimations() ?? []);
+    const moving = all.filter(each => each.playState === 'running' && each.timeline === document.timeline);
+    for (const each of moving) {
+      if (each.effect?.getComputedTiming().endTime < Infinity && each.playbackRate) each.finish();
+      else {
+        each.pause();
+        each.currentTime = 0;
+      }
+    }
+    return moving.length;
   };
 })

@@ -19,26 +19,23 @@
     return doubts <= 3; // what does not learn of the pointer in three frames never does
   };
 
-  // Animations run by a clock of their own, which nothing can step: one that ends is ended now, with its events, and one
-  // that never does is stopped where it begins.
+  // Animations run by a clock of their own, which nothing can step: they end now, with their events, or stand still.
   const still = () => {
-    const moving = document.getAnimations().filter(
-      each => each.playState === 'running' && each.timeline === document.timeline);
-    for (const each of moving) {
-      if (each.effect?.getComputedTiming().endTime < Infinity && each.playbackRate) each.finish();
-      else { each.pause(); each.currentTime = 0; }
-    }
+    const moving = own.endAnimations?.() ?? 0;
     for (const each of document.getElementsByTagName('svg')) {
       if (each.animationsPaused && !each.animationsPaused()) { each.pauseAnimations(); each.setCurrentTime(0); }
     }
-    return !moving.length;
+    return !moving;
   };
 
-  // Answers: loads or leaves, moves, number of answers to fetches that are waited for.
+  // Answers: loads or leaves, moves, number of answers to fetches that are waited for, number of workers.
   own.look = () => {
     const moves = !still() || lies();
     const loaded = document.readyState === 'complete' || own.waived === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
-    return [loaded && stays ? 0 : 1, moves ? 1 : 0, Math.max(0, (own.pending || 0) - (own.unanswered || 0))];
+    const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0));
+    const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0];
+    if (!seen[3]) return seen;
+    return own.restWorkers().then(fetches => [seen[0], seen[1], pending + fetches, seen[3]]);
   };
 })();

@@ -19,19 +19,25 @@ ANSWER_S: Final = 30.0
 WENT_AWAY: Final = r"Execution context was destroyed|[Ff]rame was detached|navigat"
 """What Playwright says of a document that is just being replaced by another."""
 
-LOOK: Final = "() => window.__eikon__?.look?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0]"
-"""Ask whether a document loads (or leaves), moves, and how many answers it waits for; see init_look.js."""
-PENDING: Final = "() => [0, 0, window.__eikon__?.pending ?? 0]"
+LOOK: Final = "() => window.__eikon__?.look?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0]"
+"""Ask whether a document loads (or leaves), moves, how many answers it waits for, and for its workers; see
+init_look.js."""
+PENDING: Final = """async () => {
+  const own = window.__eikon__ ?? {};
+  return [0, 0, (own.pending ?? 0) + (own.workerCount?.() ? await own.restWorkers() : 0), 0];
+}"""
 """Ask for the answers alone."""
-ARRIVED: Final = "() => { if (window.__eikon__) window.__eikon__.leaving = null; return [0, 0, 0] }"
+ARRIVED: Final = "() => { if (window.__eikon__) window.__eikon__.leaving = null; return [0, 0, 0, 0] }"
 """Tell the documents that are still there after a navigation that they stay: it brought a file, or nothing."""
 WAIVE: Final = """() => {
   const own = window.__eikon__;
   if (own) Object.assign(own, { leaving: null, unanswered: own.pending, waived: document });
-  return [0, 0, 0];
+  return [0, 0, 0, 0];
 }"""
 """Wait no more for a document that a script opened and did not close, that does not leave as it said, or that asked for
 something that never comes."""
+STEP_WORKERS: Final = "async () => { await window.__eikon__?.stepWorkers?.(); return [0, 0, 0, 0] }"
+"""Bring the workers of a document to its time; over when their timers have run and what they posted has arrived."""
 FRAME: Final = """() => new Promise(painted => {
   const frame = new Animation(new KeyframeEffect(null, [], 1));
   frame.onfinish = painted;
@@ -51,7 +57,8 @@ class Seen:
     moving: bool
     """Whether an animation runs, or the pointer lies over something that does not know it yet."""
     pending: int
-    """Fetches that wait for an answer."""
+    """Fetches that wait for an answer, those of workers included."""
+    workers: int
 
     async def paint(self, ledger: PageLedger) -> None:
         """Give every page a frame."""
@@ -72,6 +79,7 @@ async def look_at(
         loading=any(answer[0] for answer in answers),
         moving=any(answer[1] for answer in answers),
         pending=sum(answer[2] for answer in answers),
+        workers=sum(answer[3] for answer in answers),
     )
 
 
@@ -80,18 +88,18 @@ def has_document(frame: Frame) -> bool:
     return frame.parent_frame is None or bool(frame.url)
 
 
-async def _ask(frame: Frame, script: str) -> tuple[int, int, int]:
+async def _ask(frame: Frame, script: str) -> tuple[int, int, int, int]:
     from playwright.async_api import Error
 
     try:
         async with asyncio.timeout(ANSWER_S):
-            loading, moving, pending = await frame.evaluate(script)
-            return int(loading), int(moving), int(pending)
+            loading, moving, pending, workers = await frame.evaluate(script)
+            return int(loading), int(moving), int(pending), int(workers)
     except Error as error:
         if frame.page.is_closed() or frame.is_detached():
-            return 0, 0, 0
+            return 0, 0, 0, 0
         if re.search(WENT_AWAY, error.message):
-            return 1, 0, 0
+            return 1, 0, 0, 0
         message = f"the browser stopped answering: {error.message.splitlines()[0]}"
         raise BrowserDiedError(message) from error
     except TimeoutError as error:

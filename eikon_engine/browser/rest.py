@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from eikon_engine.browser.look import ARRIVED, WAIVE, WENT_AWAY, look_at
+from eikon_engine.browser.look import ARRIVED, STEP_WORKERS, WAIVE, WENT_AWAY, look_at
 from eikon_engine.errors import BrowserDiedError
 from eikon_engine.network.moment import Moment
 
@@ -79,6 +79,8 @@ class Rest:
         self.notes: list[str] = []
         self._mark_ms = 0.0
         self._order = 0
+        self._workers = False
+        """Whether some page had workers when the pages were last looked at."""
 
     @property
     def now_ms(self) -> float:
@@ -180,6 +182,7 @@ class Rest:
             if self._ledger.take_arrival():
                 await look_at(self._ledger, ARRIVED)
             seen = await look_at(self._ledger, main_only=bool(calm))
+            self._workers = bool(seen.workers) or (bool(calm) and self._workers)
             if seen.moving and repaints < REPAINTS:
                 repaints += 1
                 await seen.paint(self._ledger)
@@ -218,6 +221,8 @@ class Rest:
             with self.held():
                 async with asyncio.timeout(ROUND_TRIP_S):
                     await self._clock.run(duration)
+                if self._workers and not self._clock.natural:
+                    await look_at(self._ledger, STEP_WORKERS)
         except Error as error:
             if re.search(WENT_AWAY, error.message) is None:
                 message = f"the page's clock could not be moved: {error.message.splitlines()[0]}"

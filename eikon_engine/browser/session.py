@@ -14,6 +14,7 @@ from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedCloc
 from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
 from eikon_engine.browser.session_storage import open_filled_page
+from eikon_engine.browser.worker_script import worker_script
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.relocated_redaction import redactor_for
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Environment
 
 
-INIT_SCRIPTS: Final = ("init_determinism.js", "init_streams.js", "init_shadow.js", "init_look.js")
-"""What runs in every document before its own scripts, in this order."""
+PLAIN_SCRIPTS: Final = ("init_streams.js", "init_shadow.js", "init_look.js")
+"""Init scripts without settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +159,7 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
         context = await browser.new_context(**context_arguments(options))
         if options.scripts:
             await clock.start(context, options.environment.clock_start_ms)
-            for script in (*init_scripts(options.environment.random_seed), surroundings_script(options.environment)):
+            for script in init_scripts(options):
                 await context.add_init_script(script)
             if options.proxy is not None:
                 await context.add_init_script(_own_script("init_leaving.js"))
@@ -203,11 +204,17 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
     }
 
 
-def init_scripts(seed: int) -> tuple[str, ...]:
+def init_scripts(options: SessionOptions) -> tuple[str, ...]:
     """Return the scripts that run in every document, in their order; the same ones in recording and replay."""
-    determinism, *others = map(_own_script, INIT_SCRIPTS)
+    seed = options.environment.random_seed
+    determinism = _own_script("init_determinism.js")
     comment_end = determinism.index("(seed =>")
-    return (f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});", *others)
+    return (
+        f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});",
+        worker_script(seed, stepped=not options.natural),
+        *map(_own_script, PLAIN_SCRIPTS),
+        surroundings_script(options.environment),
+    )
 
 
 def surroundings_script(environment: Environment) -> str:

@@ -114,10 +114,15 @@ class Room:
 
     @contextmanager
     def desk(
-        self, traffic: Traffic | None = None, *, settle_ms: float = SETTLE_MS, uploads: Path | None = None
+        self,
+        traffic: Traffic | None = None,
+        *,
+        settle_ms: float = SETTLE_MS,
+        uploads: Path | None = None,
+        natural: bool = False,
     ) -> Iterator[Desk]:
         """Open a fresh session."""
-        options = SessionOptions(environment=environment(settle_ms=settle_ms))
+        options = SessionOptions(environment=environment(settle_ms=settle_ms), natural=natural)
         opening = open_worker(self.browser, options, traffic or LiveTraffic())
         with self.portal.wrap_async_context_manager(opening) as worker:
             if uploads is not None:
@@ -129,6 +134,7 @@ class Room:
         """Open a fresh session whose network is recorded."""
         with self.desk(settle_ms=settle_ms) as desk, NetworkWriter(folder) as writer:
             capture = self.portal.call(NetworkCapture, desk.worker.session, writer)
+            self.portal.call(capture.start)
             yield desk
             self.portal.call(capture.close)
 

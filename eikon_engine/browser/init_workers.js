@@ -1,0 +1,484 @@
+// Runs in every document before its own scripts, and again at the head of every worker that is started here: the clock of
+// a worker follows the one of its page, its chance comes from a seed, and its page can ask whether it has work left.
+// Kept free of line breaks in text and of comments behind code: a worker gets it as one line, so that its own keep their
+// numbers. `evenOut` comes from init_determinism.js; `settings` are {seed, stepped}.
+(function eikonWorkers(evenOut, settings) {
+  const scope = globalThis;
+  const page = typeof Window === 'function' && scope instanceof Window;
+  const own = page ? scope.__eikon__ : {};
+  if (page && (!scope.Worker || own.stepWorkers)) return;
+  const { defineProperty } = Object;
+  const put = (place, name, value) => defineProperty(place, name, {
+    value, writable: true, configurable: true, enumerable: Object.getOwnPropertyDescriptor(place, name)?.enumerable ?? false });
+  const mark = '__eikon__';
+  const tagged = !page && String(scope.name).startsWith(mark);
+  const told = tagged ? JSON.parse(scope.name.slice(mark.length)) : null;
+  const base = told?.url ?? (page ? null : scope.location.href);
+  const absolute = address => {
+    try {
+      return new URL(String(address), base ?? document.baseURI).href;
+    } catch {
+      return String(address);
+    }
+  };
+  const text = () => {
+    const line = String(eikonWorkers).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
+    const evens = String(evenOut).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
+    return '(' + line + ')(' + evens + ',' + JSON.stringify(settings) + ');';
+  };
+  const { createObjectURL, revokeObjectURL } = URL;
+  const { setTimeout: realTimeout, clearTimeout: realClear } = scope.__pwClock?.builtins ?? scope;
+  const blobs = new Map();
+  const heads = new WeakMap();
+
+  // A worker that runs this script knows its start, its seed, its own name and address.
+  let advance = async () => {};
+  let fetches = () => 0;
+  const timeOf = { now: () => Date.now() };
+  const takePlace = () => {
+    put(scope, 'name', told.name);
+    if (told.url !== null) {
+      const place = Object.create(WorkerLocation.prototype);
+      const url = new URL(told.url);
+      for (const part of ['href', 'origin', 'protocol', 'host', 'hostname', 'port', 'pathname', 'search', 'hash'])
+        put(place, part, url[part]);
+      put(place, 'toString', () => url.href);
+      defineProperty(scope, 'location', { value: place, configurable: true, enumerable: true });
+      const resolved = value => typeof value === 'string' || value instanceof URL ? absolute(value) : value;
+      const builds = name => scope[name] && put(scope, name, new Proxy(scope[name], {
+        construct: (native, [address, ...rest], target) => Reflect.construct(native, [resolved(address), ...rest], target),
+      }));
+      for (const name of ['Request', 'EventSource', 'WebSocket']) builds(name);
+      const { fetch, importScripts } = scope;
+      put(scope, 'fetch', function (...values) {
+        if (values.length) values[0] = resolved(values[0]);
+        return fetch.apply(this, values);
+      });
+      put(scope, 'importScripts', (...addresses) => importScripts.apply(scope, addresses.map(resolved)));
+      const { open } = XMLHttpRequest.prototype;
+      XMLHttpRequest.prototype.open = function (method, address, ...rest) {
+        return open.call(this, method, resolved(String(address)), ...rest);
+      };
+    }
+  };
+
+  const countFetches = () => {
+    let open = 0;
+    const { fetch } = scope;
+    put(scope, 'fetch', function (...values) {
+      open += 1;
+      const answer = fetch.apply(this, values);
+      answer.then(() => { open -= 1; }, () => { open -= 1; });
+      return answer;
+    });
+    const { send } = XMLHttpRequest.prototype;
+    XMLHttpRequest.prototype.send = function (...values) {
+      open += 1;
+      let ends = () => { open -= 1; ends = () => {}; };
+      this.addEventListener('loadend', () => ends(), { once: true });
+      try {
+        return send.apply(this, values);
+      } catch (error) {
+        ends();
+        throw error;
+      }
+    };
+    fetches = () => open;
+  };
+
+  const takeClock = () => {
+    const start = told.now;
+    const NativeDate = Date;
+    const elapsed = performance.now.bind(performance);
+    let time = start;
+    const now = settings.stepped ? () => time : () => Math.floor(start + elapsed());
+    timeOf.now = now;
+    const FakeDate = new Proxy(NativeDate, {
+      apply: () => String(new NativeDate(now())),
+      construct: (native, values, target) => Reflect.construct(native, values.length ? values : [now()], target),
+    });
+    NativeDate.now = function () { return now(); };
+    put(NativeDate.prototype, 'constructor', FakeDate);
+    put(scope, 'Date', FakeDate);
+    const format = Object.getOwnPropertyDescriptor(Intl.DateTimeFormat.prototype, 'format');
+    const { formatToParts } = Intl.DateTimeFormat.prototype;
+    defineProperty(Intl.DateTimeFormat.prototype, 'format', { ...format, get() {
+      const bound = format.get.call(this);
+      return date => bound(date === undefined ? now() : date);
+    } });
+    put(Intl.DateTimeFormat.prototype, 'formatToParts', function (date) {
+      return formatToParts.call(this, date === undefined ? now() : date);
+    });
+    if (scope.Temporal) {
+      const instant = () => Temporal.Instant.fromEpochMilliseconds(now());
+      const zoned = (zone = Temporal.Now.timeZoneId()) => instant().toZonedDateTimeISO(zone);
+      put(Temporal.Now, 'instant', instant);
+      put(Temporal.Now, 'zonedDateTimeISO', zoned);
+      for (const part of ['DateTime', 'Date', 'Time'])
+        put(Temporal.Now, 'plain' + part + 'ISO', zone => zoned(zone)['toPlain' + part]());
+    }
+    defineProperty(performance, 'timeOrigin', { get: () => start, configurable: true });
+    if (!settings.stepped) return;
+
+    put(performance, 'now', () => time - start);
+    for (const name of ['getEntries', 'getEntriesByType', 'getEntriesByName']) put(performance, name, () => []);
+    const stamps = new WeakMap();
+    defineProperty(Event.prototype, 'timeStamp', { configurable: true, enumerable: true, get() {
+      if (!stamps.has(this)) stamps.set(this, time - start);
+      return stamps.get(this);
+    } });
+    const timers = new Map();
+    let last = 0;
+    const add = (call, delay, every) => {
+      timers.set(++last, { id: last, at: time + delay, call, every });
+      return last;
+    };
+    const calling = (handler, values) => typeof handler === 'function'
+      ? () => handler.apply(scope, values) : () => (0, eval)(String(handler));
+    const span = delay => Math.max(0, Math.trunc(Number(delay)) || 0);
+    put(scope, 'setTimeout', (handler, delay, ...values) => add(calling(handler, values), span(delay), null));
+    put(scope, 'setInterval', (handler, delay, ...values) => {
+      const every = Math.max(1, span(delay));
+      return add(calling(handler, values), every, every);
+    });
+    const clear = id => { timers.delete(Number(id)); };
+    put(scope, 'clearTimeout', clear);
+    put(scope, 'clearInterval', clear);
+    if (scope.requestAnimationFrame) {
+      put(scope, 'requestAnimationFrame', call => add(() => call(time - start), 16 - (time - start) % 16, null));
+      put(scope, 'cancelAnimationFrame', clear);
+    }
+    AbortSignal.timeout = delay => {
+      const control = new AbortController();
+      add(() => control.abort(new DOMException('signal timed out', 'TimeoutError')), span(delay), null);
+      return control.signal;
+    };
+    const turn = new MessageChannel();
+    const turned = () => new Promise(done => {
+      turn.port1.onmessage = done;
+      turn.port2.postMessage(0);
+    });
+    const due = to => {
+      let first = null;
+      for (const each of timers.values())
+        if (each.at <= to && (first === null || each.at < first.at)) first = each;
+      return first;
+    };
+    advance = async to => {
+      for (let next = due(to); next !== null; next = due(to)) {
+        time = Math.max(time, next.at);
+        timers.delete(next.id);
+        if (next.every !== null) timers.set(next.id, { ...next, at: next.at + next.every });
+        try {
+          next.call();
+        } catch (error) {
+          reportError(error);
+        }
+        await turned();
+      }
+      time = Math.max(time, to);
+    };
+  };
+
+  // The workers that were started in this scope.
+  const Native = scope.Worker;
+  const native = Native && { postMessage: Native.prototype.postMessage, terminate: Native.prototype.terminate };
+  const records = new Set();
+  const recordOf = new WeakMap();
+  let started = 0;
+  let asked = 0;
+  let prelude = null;
+  const preludeAddress = () => prelude ??= createObjectURL.call(URL, new Blob([text()], { type: 'text/javascript' }));
+  const strict = head => /^(\s|\/\/.*\n|\/\*[^]*?\*\/)*(["'])use strict\2/.test(head) ? '"use strict";' : '';
+
+  const inData = (address) => {
+    const [, head, body] = /^(data:[^,]*),([^]*)$/.exec(address) ?? [];
+    if (head === undefined) return address;
+    const source = text() + ' '.repeat((3 - text().length % 3) % 3);
+    return head + ',' + (/;\s*base64\s*$/i.test(head) ? btoa(source) : encodeURIComponent(source)) + body;
+  };
+  const bootstrap = (address, type) => {
+    const module = type === 'module';
+    const options = { type: 'text/javascript' };
+    const before = module ? 'import ' + JSON.stringify(preludeAddress()) + ';' : null;
+    const blob = blobs.get(address.split('#')[0]);
+    if (blob) return new Blob([before ?? strict(heads.get(blob) ?? '') + text(), blob], options);
+    if (module) return new Blob([before, 'import ', JSON.stringify(address), ';'], options);
+    return new Blob([text()], options);
+  };
+  const begin = (args, shared, target) => {
+    const address = absolute(args[0]);
+    const settingsOf = { ...(typeof args[1] === 'object' ? args[1] : shared ? { name: args[1] } : null) };
+    const inline = /^(data|blob):/.test(address);
+    if (!inline && new URL(address).origin !== scope.origin) return null;
+    started += 1;
+    const payload = {
+      now: timeOf.now(),
+      seed: (Math.imul(tagged ? told.seed : settings.seed, 0x85ebca6b) ^ Math.imul(started, 0x9e3779b1)) >>> 0,
+      name: String(settingsOf.name ?? ''),
+      url: inline ? null : address,
+      load: !inline && settingsOf.type !== 'module',
+      shared,
+    };
+    const place = address.startsWith('data:') ? inData(address)
+      : createObjectURL.call(URL, bootstrap(address, settingsOf.type));
+    try {
+      return Reflect.construct(Native, [place, { ...settingsOf, name: mark + JSON.stringify(payload) }], target);
+    } finally {
+      if (place.startsWith('blob:')) revokeObjectURL.call(URL, place);
+    }
+  };
+
+  const finish = record => {
+    records.delete(record);
+    for (const answer of record.waiting.values()) answer({ fetches: 0 });
+    record.waiting.clear();
+    record.ready({ fetches: 0 });
+  };
+  // What the page forbids us to start from our script, it gets as it asked for it: with a clock and chance of its own.
+  const leaveWild = record => {
+    finish(record);
+    record.state = 'wild';
+    own.wildWorkers = (own.wildWorkers ?? 0) + 1;
+    native.terminate.call(record.worker);
+    const tell = event => {
+      if (!record.worker.dispatchEvent(event)) return true;
+      return false;
+    };
+    try {
+      record.inner = Reflect.construct(Native, record.args);
+    } catch {
+      tell(new Event('error', { cancelable: true }));
+      return;
+    }
+    for (const kind of ['message', 'messageerror']) {
+      record.inner.addEventListener(kind, ({ data, ports }) => tell(new MessageEvent(kind, { data, ports: [...ports] })));
+    }
+    record.inner.addEventListener('error', event => {
+      const { message, filename, lineno, colno } = event;
+      const copy = event instanceof ErrorEvent
+        ? new ErrorEvent('error', { message, filename, lineno, colno, cancelable: true })
+        : new Event('error', { cancelable: true });
+      if (tell(copy)) event.preventDefault();
+    });
+    for (const { message, transfer } of record.queue.splice(0)) native.postMessage.call(record.inner, message, transfer);
+  };
+  const hear = (record, word) => {
+    if (word.kind === 'started' && record.state === 'starting') {
+      record.state = 'running';
+      for (const { message, transfer } of record.queue.splice(0)) native.postMessage.call(record.worker, message, transfer);
+      record.ready({ fetches: 0 });
+      if (settings.stepped) ask(record, { kind: 'step', now: timeOf.now() });
+    } else if (word.kind === 'refused') leaveWild(record);
+    else if (word.kind === 'closed') finish(record);
+    else if (word.kind === 'done') {
+      record.waiting.get(word.id)?.(word);
+      record.waiting.delete(word.id);
+    }
+  };
+  const watch = (worker, args) => {
+    const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), posted: 0, seen: 0, stuck: false };
+    record.whenReady = new Promise(done => { record.ready = done; });
+    records.add(record);
+    recordOf.set(worker, record);
+    worker.addEventListener('message', event => {
+      const word = event.data?.[mark];
+      if (word === undefined) return;
+      event.stopImmediatePropagation();
+      hear(record, word);
+    });
+    worker.addEventListener('error', event => {
+      if (record.state !== 'starting') return;
+      if (event instanceof ErrorEvent) {
+        record.ready({ fetches: 0 });
+        return;
+      }
+      event.stopImmediatePropagation();
+      event.preventDefault();
+      leaveWild(record);
+    });
+    return worker;
+  };
+  const start = (args, target, shared) => {
+    let worker = null;
+    try {
+      worker = args.length ? begin(args, shared, target) : null;
+    } catch {
+      worker = null;
+    }
+    return worker === null ? Reflect.construct(Native, args, target) : watch(worker, args);
+  };
+
+  // A worker that computes for ever, or sleeps until it is woken, would hold up all: it is waited for once.
+  const LIMIT = page ? 3000 : 2000;
+  const inTime = async (record, promise) => {
+    let timer = null;
+    const late = new Promise(done => { timer = realTimeout(() => done(null), LIMIT); });
+    const word = await Promise.race([promise, late]);
+    realClear(timer);
+    if (word === null) {
+      if (!record.stuck) own.stuckWorkers = (own.stuckWorkers ?? 0) + 1;
+      record.stuck = true;
+      promise.then(() => { record.stuck = false; });
+    }
+    return word ?? { fetches: 0 };
+  };
+  const ask = async (record, question) => {
+    if (record.stuck) return { fetches: 0 };
+    if (record.state === 'starting') await inTime(record, record.whenReady);
+    if (record.state !== 'running' || !records.has(record)) return { fetches: 0 };
+    const { posted } = record;
+    const id = ++asked;
+    const answer = new Promise(done => record.waiting.set(id, done));
+    native.postMessage.call(record.worker, { [mark]: { ...question, id } });
+    const word = await inTime(record, answer.then(heard => {
+      record.seen = Math.max(record.seen, posted);
+      return heard;
+    }));
+    return word;
+  };
+  const askAll = async question => {
+    let sum = 0;
+    for (const record of [...records]) {
+      // One that starts is told the time when it has.
+      if (question.kind === 'step' && record.state === 'starting') continue;
+      sum += (await ask(record, question)).fetches;
+    }
+    return sum;
+  };
+
+  if (Native) {
+    const { createObjectURL: create, revokeObjectURL: revoke } = URL;
+    put(URL, 'createObjectURL', function createObjectURL(thing) {
+      const address = create.call(URL, thing);
+      if (thing instanceof Blob) blobs.set(address, thing);
+      return address;
+    });
+    put(URL, 'revokeObjectURL', function revokeObjectURL(address) {
+      blobs.delete(String(address));
+      return revoke.call(URL, address);
+    });
+    scope.Blob = new Proxy(Blob, {
+      construct(made, values, target) {
+        const blob = Reflect.construct(made, values, target);
+        const first = Array.isArray(values[0]) ? values[0][0] : null;
+        if (typeof first === 'string') heads.set(blob, first.slice(0, 400));
+        return blob;
+      },
+    });
+    put(Blob.prototype, 'constructor', scope.Blob);
+    put(scope, 'Worker', new Proxy(Native, { construct: (_, args, target) => start(args, target === scope.Worker ? Native : target, false) }));
+    put(Native.prototype, 'constructor', scope.Worker);
+    put(Native.prototype, 'postMessage', function postMessage(...values) {
+      const record = recordOf.get(this);
+      if (!record || record.state !== 'starting' || !values.length) {
+        native.postMessage.apply(record?.inner ?? this, values);
+        if (record) record.posted += 1;
+        return;
+      }
+      const transfer = [...(values[1]?.[Symbol.iterator] ? values[1] : values[1]?.transfer ?? [])];
+      record.queue.push(structuredClone({ message: values[0], transfer }, { transfer }));
+      record.posted += 1;
+    });
+    put(Native.prototype, 'terminate', function terminate() {
+      const record = recordOf.get(this);
+      if (record) {
+        finish(record);
+        record.queue.length = 0;
+        if (record.state === 'starting') record.state = 'ended';
+        if (record.inner) native.terminate.call(record.inner);
+      }
+      return native.terminate.call(this);
+    });
+  }
+
+  // A shared worker asks past every route: it becomes a worker of the document, shared by what the document starts.
+  if (page && scope.SharedWorker) {
+    const shared = new Map();
+    put(scope, 'SharedWorker', class SharedWorker extends EventTarget {
+      onerror = null;
+      constructor(...args) {
+        super();
+        const key = JSON.stringify([absolute(args[0]), typeof args[1] === 'object' ? args[1] : { name: args[1] ?? '' }]);
+        if (!shared.has(key)) shared.set(key, start(args, Native, true));
+        const worker = shared.get(key);
+        const { port1, port2 } = new MessageChannel();
+        this.port = port1;
+        worker.addEventListener('error', () => {
+          const event = new Event('error');
+          this.onerror?.(event);
+          this.dispatchEvent(event);
+        });
+        worker.postMessage({ [mark]: { kind: 'connect', port: port2 } }, [port2]);
+      }
+    });
+  }
+
+  if (page) {
+    own.workerCount = () => records.size;
+    own.workersBusy = () => [...records].reduce(
+      (sum, each) => sum + (each.state === 'running' ? each.posted - each.seen : 1 + each.queue.length), 0);
+    own.stepWorkers = async () => { if (records.size) await askAll({ kind: 'step', now: Date.now() }); };
+    own.restWorkers = async () => records.size ? askAll({ kind: 'rest' }) : 0;
+    return;
+  }
+
+  evenOut(scope, tagged ? told.seed : settings.seed);
+  if (!tagged) return;
+  const { postMessage, close, importScripts } = scope;
+  const say = word => postMessage.call(scope, { [mark]: word });
+  takePlace();
+  countFetches();
+  takeClock();
+  if (told.shared) {
+    put(scope, 'postMessage', undefined);
+    put(scope, 'onconnect', null);
+  }
+  put(scope, 'close', () => {
+    say({ kind: 'closed' });
+    close.call(scope);
+  });
+  const answers = {
+    step: async ({ now }) => {
+      await advance(now);
+      return askAll({ kind: 'step', now });
+    },
+    rest: () => askAll({ kind: 'rest' }),
+    connect: ({ port }) => {
+      const event = new MessageEvent('connect', { data: '', ports: [port], source: port });
+      scope.onconnect?.(event);
+      scope.dispatchEvent(event);
+    },
+  };
+  let turnOf = Promise.resolve();
+  scope.addEventListener('message', event => {
+    const word = event.data?.[mark];
+    if (word === undefined) return;
+    event.stopImmediatePropagation();
+    if (word.kind === 'connect') {
+      answers.connect(word);
+      return;
+    }
+    turnOf = turnOf.then(() => answers[word.kind](word)).then(
+      below => say({ kind: 'done', id: word.id, fetches: fetches() + below }));
+  });
+  if (!told.load) {
+    say({ kind: 'started' });
+    return;
+  }
+  // Loaded here, a script keeps its own address, its strictness and its line numbers.
+  let loaded = false;
+  scope.addEventListener('error', event => {
+    if (loaded) return;
+    const { message } = event;
+    const refused = message.includes('NetworkError') && message.includes(told.url) || message.includes('TrustedScriptURL');
+    if (refused) {
+      event.stopImmediatePropagation();
+      event.preventDefault();
+    }
+    say({ kind: refused ? 'refused' : 'started' });
+  }, { once: true });
+  importScripts.call(scope, told.url);
+  loaded = true;
+  say({ kind: 'started' });
+})

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.browser.look import FRAME
+from eikon_engine.trace.actions import Click, Navigate
+from tests.browser.desk import CLOCK_START_MS, at
+from tests.browser.pages import Answer
+from tests.browser.worker_desk import BLOB, SAY, pass_time, said, show, worker_desk
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.desk import Desk, Room
+    from tests.browser.pages import PageSite
+
+SOURCES = {
+    "time without a date": (
+        "say(new Intl.DateTimeFormat('en', {dateStyle: 'full', timeStyle: 'long'}).format());"
+        "say(new Intl.DateTimeFormat('en').formatToParts()[4].value);"
+        "say(Temporal.Now.instant()); say(Temporal.Now.plainDateTimeISO())"
+    ),
+    "stamps": (
+        "say(new Event('x').timeStamp); addEventListener('load', e => say(e.timeStamp));"
+        "setTimeout(() => say(new Event('x').timeStamp), 30); say(performance.timeOrigin)"
+    ),
+    "entries": (
+        "say(performance.getEntries().length); performance.mark('a'); say(performance.measure('b', 'a').duration);"
+        "new PerformanceObserver(list => say('observed')).observe({type: 'paint', buffered: true});"
+        "new PerformanceObserver(list => say('observed')).observe({entryTypes: ['mark', 'resource']});"
+        "performance.mark('c')"
+    ),
+    "modified": "say(document.lastModified)",
+    "machine": (
+        "const c = navigator.connection; say([navigator.hardwareConcurrency, navigator.deviceMemory,"
+        "c.effectiveType, c.rtt, c.downlink, c.saveData]);"
+        "navigator.storage.estimate().then(e => say(JSON.stringify(e)))"
+    ),
+    "machine of a worker": (
+        "new Worker("
+        + BLOB.format("'postMessage([navigator.hardwareConcurrency, navigator.deviceMemory].join())'")
+        + ")"
+        ".onmessage = e => say(e.data)"
+    ),
+    "delayed tasks": (
+        "scheduler.postTask(() => say('task ' + Date.now()), {delay: 50}); scheduler.postTask(() => say('task'));"
+        "const off = new AbortController();"
+        "scheduler.postTask(() => say('no'), {delay: 20, signal: off.signal}).catch(e => say(e.name)); off.abort()"
+    ),
+    "idle": "requestIdleCallback(left => say([left.didTimeout, left.timeRemaining(), Date.now()]), {timeout: 40})",
+    "channels": (
+        "const {port1, port2} = new MessageChannel(); let n = 0;"
+        "port1.onmessage = () => { if (++n < 50) port2.postMessage(0); else say(n + ' ' + Date.now()) };"
+        "port2.postMessage(0); setTimeout(() => say('timer'), 10)"
+    ),
+    "busy clock": (
+        "let a = 0, b = 0, c = 0; setInterval(() => a++, 0); (function go() { b++; setTimeout(go, 0) })();"
+        "(function go() { c++; requestAnimationFrame(go) })(); setTimeout(() => say([a, b, c]), 90)"
+    ),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_source_of_difference_is_the_same_in_three_sessions(live_browser: Room, site: PageSite, source: str) -> None:
+    """What a page can ask its browser, it is told alike in every session."""
+    heard = []
+    for _ in range(3):
+        with worker_desk(live_browser) as desk:
+            show(desk, SOURCES[source])
+            pass_time(desk, 100, 50)
+            heard.append(said(desk))
+
+    assert heard[0] == heard[1] == heard[2]
+    assert heard[0]
+    assert "observed" not in heard[0]
+
+
+def test_figures_of_time_are_those_of_the_page(live_browser: Room, site: PageSite) -> None:
+    """No part of the real time is left in what a page is told."""
+    script = "say(document.lastModified); say(Temporal.Now.instant().epochMilliseconds); say(performance.timeOrigin);"
+    with worker_desk(live_browser) as desk:
+        show(desk, script + "say(new Intl.DateTimeFormat('en').format())")
+
+        assert said(desk) == ["11/14/2023 22:13:20", str(CLOCK_START_MS), str(CLOCK_START_MS), "11/14/2023"]
+
+
+def test_document_says_when_its_server_modified_it(desk: Desk, site: PageSite) -> None:
+    """A header is believed."""
+    site.answers["/old"] = Answer(body="<p>", headers=(("Last-Modified", "Tue, 02 Jan 2001 03:04:05 GMT"),))
+
+    desk.ok(Navigate(url=f"{site.url}/old"))
+
+    assert desk.js("document.lastModified") == "01/02/2001 03:04:05"
+
+
+MOVING = {
+    "delayed transition": "#t{opacity:1;transition:opacity 3s 9s}#t.on{opacity:.5}",
+    "short transition": "#t{width:9px;display:block;transition:width 90ms}#t.on{width:50px}",
+    "transition of all": "#t,#t::before{content:'';transition:all 1s;color:red}#t.on,#t.on::before{color:blue}",
+}
+
+
+@pytest.mark.parametrize("style", MOVING)
+@pytest.mark.parametrize("place", ["document", "shadow", "declared shadow", "frame"])
+def test_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, style: str, place: str) -> None:
+    """Wherever an element stands, its transition is over after the action that began it, and the page was told."""
+    inner = f"<style>{MOVING[style]}</style><i id=t>t</i>"
+    listen = "for (const kind of ['transitionrun', 'transitionend']) t.addEventListener(kind, () => said.push(kind));"
+    whole = {
+        "document": f"{inner}<script>said = []; {listen} turn = () => t.classList.add('on')</script>",
+        "shadow": "<div id=h></div><script>said = []; const r = h.attachShadow({mode: 'closed'});"
+        f"r.innerHTML = `{inner}`; const t = r.getElementById('t'); {listen}"
+        "turn = () => t.classList.add('on')</script>",
+        "declared shadow": f"<div id=h><template shadowrootmode=open>{inner}</template></div><script>said = [];"
+        f"const t = h.shadowRoot.getElementById('t'); {listen} turn = () => t.classList.add('on')</script>",
+        "frame": f'<iframe id=f srcdoc="{inner}"></iframe><script>said = []; f.onload = () => {{'
+        f"const t = f.contentDocument.getElementById('t'); {listen} turn = () => t.classList.add('on') }}</script>",
+    }[place]
+    desk.ok(Navigate(url=site.put(f"<button id=b onclick=turn()>b</button>{whole}")))
+
+    seen = desk.ok(Click(target=at("#b")))
+    desk.js("__eikon__.endAnimations()")
+    desk.js(FRAME)
+
+    told = desk.js("said")
+    assert "transitionend" in told
+    assert told.count("transitionend") == told.count("transitionrun")
+    assert seen.virtual_ms == 100
+
+
+@pytest.mark.parametrize("place", ["document", "declared shadow"])
+def test_animation_of_a_style_sheet_ends_or_stands(desk: Desk, site: PageSite, place: str) -> None:
+    """An animation that ends is over at rest, also where our style sheet does not reach; one that never ends stands."""
+    inner = "<style>@keyframes k{to{opacity:.2}}#t{animation:k 5s 2s}#u{animation:k 2s infinite}</style>"
+    inner += "<i id=t>t</i><i id=u>u</i>"
+    html = inner if place == "document" else f"<div id=h><template shadowrootmode=open>{inner}</template></div>"
+    desk.ok(Navigate(url=site.put(html)))
+    desk.js("__eikon__.endAnimations()")
+
+    assert desk.js("__eikon__.endAnimations()") == 0
+    assert (
+        desk.js(
+            "(window.h?.shadowRoot ?? document).getAnimations().filter(each => each.playState === 'running').length"
+        )
+        == 0
+    )
+
+
+def test_fetch_for_later_is_sent_now_and_recorded(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """What a page keeps for its end comes through the routes, so that a sealed session answers it too."""
+    site.answers["/beacon"] = Answer(body="")
+    url = site.put(
+        SAY.format("const l = fetchLater('/beacon', {method: 'POST', body: 'x', activateAfter: 9e4});say(l.activated)")
+    )
+    with live_browser.recording(tmp_path) as desk:
+        desk.ok(Navigate(url=url))
+        recorded = said(desk)
+    assert "POST /beacon" in site.paths()
+    site.asked.clear()
+
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.ok(Navigate(url=url))
+
+        assert said(desk) == recorded == ["true"]
+        assert desk.network().served == 2
+        assert desk.network().misses == ()
+    assert site.paths() == ()
+
+
+def test_chance_differs_within_a_session_and_by_seed(live_browser: Room, site: PageSite) -> None:
+    """A seed is no constant, for a page and for its workers."""
+    source = "'onmessage = () => postMessage([...Array(9)].map(() => crypto.randomUUID()).join())'"
+    with worker_desk(live_browser) as desk:
+        show(desk, f"const w = new Worker({BLOB.format(source)}); w.onmessage = e => say(e.data); w.postMessage(0)")
+        desk.js("__eikon__.restWorkers()")
+        drawn = said(desk)[0].split(",")
+
+        assert len(set(drawn)) == 9

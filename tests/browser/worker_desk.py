@@ -1,0 +1,41 @@
+"""Sessions whose workers follow the clock of their page, driven by hand."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.actions import Navigate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.browser.desk import Desk, Room
+
+SAY = "<pre id=p></pre><script>const say = text => p.textContent += text + '\\n';{}</script>"
+BLOB = "URL.createObjectURL(new Blob([{}], {{type: 'text/javascript'}}))"
+
+
+@contextmanager
+def worker_desk(room: Room, *, stepped: bool = True) -> Iterator[Desk]:
+    """Open a fresh session whose clock is stepped, or runs."""
+    with room.desk(settle_ms=0, natural=not stepped) as desk:
+        yield desk
+
+
+def show(desk: Desk, script: str) -> None:
+    """Load a document with a script that may `say` things, and wait until its workers have started."""
+    desk.ok(Navigate(url=desk.site.put(SAY.format(script))))
+    desk.js("window.__eikon__.restWorkers()")
+
+
+def pass_time(desk: Desk, duration_ms: int, tick_ms: int = 20) -> None:
+    """Let page time pass, the workers' time with it."""
+    for _ in range(0, duration_ms, tick_ms):
+        desk.portal.call(desk.worker.session.rest.settle, tick_ms)
+
+
+def said(desk: Desk) -> list[str]:
+    """Return what the page said."""
+    text: str = desk.js("p.textContent")
+    return text.splitlines()
