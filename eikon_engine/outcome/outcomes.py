@@ -37,6 +37,8 @@ class ActionOutcome(Record):
     divergences: tuple[Divergence, ...] = ()
     unverifiable: tuple[str, ...] = ()
     """What could not be compared, and why."""
+    masked: tuple[str, ...] = ()
+    """Names of the masks that hid something that differs: coverage that is lost here."""
     duration_ms: float = 0.0
     artifacts: tuple[Artifact, ...] = ()
 

@@ -10,12 +10,14 @@ from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome,
 from eikon_engine.outcome.verdict import worst
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import StepOutcome, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
+    from eikon_engine.trace.execution import ExecutionTrace
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*trace.warnings, *warnings),
+            warnings=(*trace.warnings, *warnings, *_idle_masks(trace, subgoals, early)),
         )
 
     def _subgoal(self, begun: SubgoalStart) -> SubgoalOutcome:
@@ -111,6 +113,14 @@ class Collector:
             skills=len(done) - actions,
             skills_recorded=len(planned) - actions_recorded,
         )
+
+
+def _idle_masks(trace: ExecutionTrace, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> Iterator[str]:
+    """Name the masks that hid nothing in a whole run: each is coverage given away for no visible reason."""
+    used = {name for each in subgoals for step in each.steps if step.kind == "action" for name in step.masked}
+    for mask in trace.masks if ended_early is None else ():
+        if mask.name not in used:
+            yield f"mask {mask.name} hid nothing in this run; remove it from the trace if that is so in every run"
 
 
 def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
+from eikon_engine.trace.mask import NODE_PATH
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -31,7 +32,11 @@ _JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_TEXTS, inner, max_size=2),
     max_leaves=4,
 )
-_PATTERNS = {r"^[0-9a-f]{64}$": r"\A[0-9a-f]{64}\Z", r"^[A-Za-z_][A-Za-z0-9_]*$": r"\A[A-Za-z_][A-Za-z0-9_]{0,5}\Z"}
+_PATTERNS = {
+    r"^[0-9a-f]{64}$": r"\A[0-9a-f]{64}\Z",
+    r"^[A-Za-z_][A-Za-z0-9_]*$": r"\A[A-Za-z_][A-Za-z0-9_]{0,5}\Z",
+    NODE_PATH: r"\A(\*\* > )?html > body(#a|:nth\([1-9]\))( > (#shadow|\*|text\(\)))?\Z",
+}
 
 
 def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
