@@ -13,6 +13,7 @@ from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.mask import Mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.volatile import VolatileRule
 
 TRACE_VERSION: Final = 4
 
@@ -168,9 +169,11 @@ class StartState(Record):
 
 
 class NetworkPart(Record):
-    """Where the recorded network lies."""
+    """Where the recorded network lies, and what of its requests may change."""
 
     folder: str = "network"
+    rules: tuple[VolatileRule, ...] = ()
+    """Parts of requests that a sealed replay does not compare when nothing was recorded for exactly this request."""
 
 
 class ExecutionTrace(Record):
