@@ -87,7 +87,7 @@ def write_certificate(root: Path, certificate: Certificate) -> None:
 def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
     """Say whether the bundle in a folder is certified as it lies there; never fails."""
     if not (root / CERTIFICATE_FILE).is_file():
-        return CertificateState(status="none", why="no certificate; `eikon certify` makes one")
+        return CertificateState(status="none", why="`eikon certify` has not been run on it")
     certificate = read_certificate(root)
     if certificate is None:
         return CertificateState(status="stale", why=f"{CERTIFICATE_FILE} cannot be read; certify the bundle again")
