@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, ValidationError
@@ -60,7 +61,8 @@ class Certificate(Record):
     """Of the environment the runs were in."""
 
 
-class CertificateState(Record):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateState:
     """Whether a bundle is certified, and why (not)."""
 
     status: CertificateStatus
