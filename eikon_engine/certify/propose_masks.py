@@ -38,18 +38,16 @@ def propose_masks(action: ActionAgreement, known: Sequence[Mask]) -> tuple[Mask,
     if not {each.code for each in action.unstable} <= MASKABLE:
         return ()
     covered = {(mask.url, mask.frame, mask.part) for mask in known}
-    names = Counter(mask.name for mask in known)
+    names = {mask.name for mask in known}
     made = []
     for place, values in _unstable_parts(action):
         if place in covered:
             continue
         covered.add(place)
         url, frame, part = place
-        name = _name(part)
-        names[name] += 1
-        number = f"-{names[name]}" if names[name] > 1 else ""
-        reason = _reason(values, len(action.seen))
-        made.append(Mask(name=f"{name}{number}", reason=reason, url=url, frame=frame, part=part))
+        name = _free_name(_name(part), names)
+        names.add(name)
+        made.append(Mask(name=name, reason=_reason(values, len(action.seen)), url=url, frame=frame, part=part))
     return tuple(made)
 
 
@@ -135,6 +133,11 @@ def _name(part: MaskedPart) -> str:
             return f"{_last(path)}-text"
         case SubtreePart(path=path):
             return _last(path)
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    numbered = (f"{wanted}-{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (wanted, *numbered) if name not in taken)
 
 
 def _last(path: str) -> str:

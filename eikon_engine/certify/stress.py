@@ -20,7 +20,9 @@ def busy_machine() -> Iterator[tuple[int, ...]]:
     """Run busy processes for as long as the context is open; yields their ids."""
     busy: list[subprocess.Popen[bytes]] = []
     try:
-        busy.extend(subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(PROCESSES))  # noqa: S603 - our own
+        # In a session of their own: Ctrl-C is for us, and we end them.
+        command = [sys.executable, "-c", BUSY]
+        busy.extend(subprocess.Popen(command, start_new_session=True) for _ in range(PROCESSES))  # noqa: S603 - our own
         yield tuple(each.pid for each in busy)
     finally:
         for each in busy:

@@ -178,3 +178,11 @@ def test_masks_name_exactly_the_texts_that_differ(texts: list[list[str]]) -> Non
     masked = {each.mask.part for each in report.patch.operations if isinstance(each, AddMask)}
     assert masked == {TextPart(path=f"html > body > p:nth({place + 1})") for place in differing}
     assert report.status == ("proposed" if differing else "certified")
+
+
+def test_every_mask_has_a_name_of_its_own() -> None:
+    """Four paragraphs of one tag: their masks are numbered."""
+    report = rehearse(Stage(lambda run, _budget: page_of(*(f"{n} {run}" for n in range(4)))), doublings=0).report
+
+    names = [each.mask.name for each in report.patch.operations if isinstance(each, AddMask)]
+    assert names == ["p-text", "p-text-2", "p-text-3", "p-text-4"]
