@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.seen import page_key
 from eikon_engine.divergence.comparison import Comparison, Place
@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.seen import Gallery, PageKey, RunSeen
     from eikon_engine.divergence.dom_diff import DomChange
-    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.divergence import Divergence, Layer
     from eikon_engine.outcome.outcomes import ActionOutcome, StepOutcome
     from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.observation import Observation
+
+UNDONE: Final[frozenset[Layer]] = frozenset({"target", "result"})
+"""Layers in which a finding means that an action did not do what it did."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,17 @@ class ActionAgreement:
     def first(self) -> ActionOutcome:
         """Return the action in the first run."""
         return self.seen[0]
+
+    @property
+    def undone(self) -> bool:
+        """Tell whether a run failed where the recording or another run succeeded, or in another way."""
+        return any(each.layer in UNDONE for each in (*self.unstable, *self.diverged))
+
+
+def reached(agreements: Sequence[ActionAgreement]) -> tuple[ActionAgreement, ...]:
+    """Return the actions up to the first one that was not done: whatever follows is its consequence."""
+    undone = next((place for place, each in enumerate(agreements) if each.undone), len(agreements))
+    return tuple(agreements[: undone + 1])
 
 
 def agree(trace: ExecutionTrace, runs: Sequence[RunSeen]) -> tuple[ActionAgreement, ...]:

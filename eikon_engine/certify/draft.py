@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from eikon_engine.certify.agree import reached
 from eikon_engine.certify.propose_baseline import baseline_of, is_met_otherwise, lacks_baseline
 from eikon_engine.certify.propose_masks import propose_masks
 from eikon_engine.certify.propose_rules import propose_rules
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.patch import Operation
     from eikon_engine.trace.volatile import VolatileRule
+
+SHOWN_ACTIONS: Final = 3
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,8 +71,9 @@ class Draft:
 
     def grow(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         """Add the changes to try next, and say what they are; empty if nothing is left to try."""
+        near = reached(agreements)
         for propose in (self._add_environment, self._add_rules, self._add_missing, self._add_time, self._add_rest):
-            said = propose(agreements, runs)
+            said = propose(near, runs)
             if said:
                 return said
         return ""
@@ -102,12 +106,16 @@ class Draft:
         more = [each for each in unmet if self.doubled[each.recorded.id] < self.doublings]
         for each in more:
             self._double(each)
+        if not more and any(each.undone for each in agreements):
+            return ""  # no mask and no baseline does what an action did not do
         if more:
             return f"twice the page time for {_ids(more)}"
         useless = [each for each in unmet if self.settles.pop(each.recorded.id, None) is not None]
         return f"the recorded page time again for {_ids(useless)}, more did not help" if useless else ""
 
     def _add_rest(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
+        if any(each.undone for each in agreements):
+            return ""
         before = len(self.masks)
         for each in agreements:
             self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks)))
@@ -138,4 +146,5 @@ def _codes(action: ActionAgreement) -> str:
 
 
 def _ids(actions: Sequence[ActionAgreement]) -> str:
-    return ", ".join(each.recorded.id for each in actions)
+    more = f" and {len(actions) - SHOWN_ACTIONS} more action(s)" if len(actions) > SHOWN_ACTIONS else ""
+    return ", ".join(each.recorded.id for each in actions[:SHOWN_ACTIONS]) + more

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 
 
 def find_obstacles(agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> tuple[Finding, ...]:
-    """Return everything in which the runs differ from each other or from the recording, or say nothing."""
+    """Return in what runs differ from each other or from the recording, in the order of the mission."""
     unstable = tuple(finding for each in agreements for finding in _unstable(each))
-    return (*unstable, *_of_steps(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
+    found = (*unstable, *_of_steps(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
+    order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}
+    return tuple(sorted(found, key=lambda each: (order.get(each.subgoal, 0), each.sequence)))
 
 
 def status_of(findings: Sequence[Finding]) -> Status:

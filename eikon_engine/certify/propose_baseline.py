@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.certify.agree import dom_of
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
@@ -19,14 +19,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.blobs import BlobStore
     from eikon_engine.trace.target import Identity
 
-NOT_A_BASELINE: Final = frozenset({"target", "result", "environment"})
-"""Layers in which another outcome means that the mission was not done: no baseline covers that up."""
-
 
 def lacks_baseline(action: ActionAgreement, run: RunSeen) -> bool:
     """Tell whether the recording kept too little of an action to compare it, and a run shows the rest."""
     recorded = action.recorded
-    if action.first.observation is None or any(each.layer in NOT_A_BASELINE for each in action.diverged):
+    if action.first.observation is None or action.undone:
         return False
     hit = run.hits.get((action.place.subgoal, action.place.sequence))
     known = hit is not None and _new_identities(action, hit) != (None, None)
@@ -34,13 +31,11 @@ def lacks_baseline(action: ActionAgreement, run: RunSeen) -> bool:
 
 
 def is_met_otherwise(action: ActionAgreement) -> bool:
-    """Tell whether all runs agree on something else than the recording, and did the mission all the same."""
-    if not action.diverged or action.unstable or action.first.observation is None:
+    """Tell whether all runs agree on something else than the recording, and did the action all the same."""
+    if not action.diverged or action.unstable or action.undone or action.first.observation is None:
         return False
     same = all(_codes(each.divergences) == _codes(action.diverged) for each in action.seen)
-    return same and not any(
-        each.layer in NOT_A_BASELINE or each.code == "request-not-recorded" for each in action.diverged
-    )
+    return same and all(each.code != "request-not-recorded" for each in action.diverged)
 
 
 def baseline_of(action: ActionAgreement, run: RunSeen, dom: BlobStore, reason: str) -> SetObservation:

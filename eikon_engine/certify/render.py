@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.outcome.printable import printable
 from eikon_engine.trace.patch import describe, reason_of
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.certify.certification import CertificationReport, Finding
 
+SHOWN_FINDINGS: Final = 8
+
 
 def render_certification(report: CertificationReport) -> str:
     """Write the verdict, what stands against it, and what is proposed."""
@@ -20,8 +22,10 @@ def render_certification(report: CertificationReport) -> str:
 
 def _lines(report: CertificationReport) -> Iterator[str]:
     yield f"{report.mission_id}: {_verdict(report)}"
-    for finding in report.findings:
+    for finding in report.findings[:SHOWN_FINDINGS]:
         yield from _finding(finding)
+    if len(report.findings) > SHOWN_FINDINGS:
+        yield f"  and {len(report.findings) - SHOWN_FINDINGS} more after these, mostly consequences; --json has all"
     for operation in report.patch.operations:
         yield f"  {'changed' if report.accepted else 'proposed'}: {describe(operation)}"
         yield f"      because {reason_of(operation)}"

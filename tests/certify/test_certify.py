@@ -144,7 +144,7 @@ def test_a_mission_that_is_not_done_is_not_certified(bundle: Callable[[str], Pat
 
     certification = run_certify(folder)
 
-    assert certification.report.status == "diverged"
+    assert (certification.report.status, certification.report.rounds) == ("diverged", 1)
     assert "target-missing" in {finding.code for finding in certification.report.findings}
     with pytest.raises(UsageError, match="nothing is written"):
         accept(open_bundle(folder), certification)
