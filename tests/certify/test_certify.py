@@ -16,7 +16,7 @@ from eikon_engine.certify.runs import replay_in_turn
 from eikon_engine.certify.stress import busy_machine
 from eikon_engine.errors import NetworkPartMissingError, UsageError
 from eikon_engine.trace.bundle import open_bundle
-from eikon_engine.trace.mask import TextPart
+from eikon_engine.trace.mask import Mask, TextPart
 from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
 from eikon_engine.trace.serializer import read_trace, write_trace
 from eikon_engine.trace.volatile import QueryKeyRule
@@ -182,3 +182,15 @@ def test_stress_ends_with_its_block() -> None:
     for process in ids:
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
+
+
+def test_a_mask_that_hides_nothing_is_warned_of(bundle: Callable[[str], Path], tmp_path: Path) -> None:
+    """Coverage that is given away for nothing is told in the outcome; the verdict stays."""
+    folder = bundle("stable")
+    mask = Mask(name="clock", reason="it ticks", part=TextPart(path="** > p#clock"))
+    change_actions(folder, lambda action: action, masks=(mask,))
+
+    outcome = replay(folder, tmp_path / "run")
+
+    assert outcome.verdict == "faithful"
+    assert [warning for warning in outcome.warnings if warning.startswith("mask clock hid nothing")]
