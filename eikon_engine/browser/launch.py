@@ -23,7 +23,6 @@ _FEATURES_OFF: Final = (
     "AvoidCorsURLLoaderRestartOnRedirect",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
     "DestroyProfileOnBrowserClose",
-    "FetchLaterAPI",
     "HttpsFirstBalancedModeAutoEnable",
     "HttpsUpgrades",
     "MediaRouter",
@@ -35,8 +34,8 @@ _FEATURES_OFF: Final = (
     "ThirdPartyStoragePartitioning",
 )
 """The first holds back what a click leads to, such as sending a form, until the next frame is painted: some 100 ms in
-which a page seems to be at rest. `FetchLaterAPI` and `Prerender2FallbackPrefetchSpecRules` make requests that no route
-meets. The others are what Playwright switches off; its own list is overruled by ours."""
+which a page seems to be at rest. `Prerender2FallbackPrefetchSpecRules` makes requests that no route meets. The
+others are what Playwright switches off; its own list is overruled by ours."""
 
 _DISABLE: Final = "--disable-features="
 

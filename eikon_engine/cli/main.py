@@ -28,6 +28,11 @@ class CommandEntry:
 
 COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
     {
+        "certify": CommandEntry(
+            module="eikon_engine.cli.certify",
+            attribute="certify_command",
+            summary="Prove that a bundle replays equally, or propose what makes it.",
+        ),
         "doctor": CommandEntry(
             module="eikon_engine.cli.doctor",
             attribute="doctor_command",

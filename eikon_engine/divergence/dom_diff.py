@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.divergence.dom_match import match_children
@@ -40,6 +40,8 @@ class DomChange:
     """Shortened for display."""
     observed: str = ""
     """Shortened for display."""
+    is_text: bool = False
+    """Whether what was added or removed is a text; its path is that of the element it stands in, if it is alone."""
 
 
 def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomChange, ...]:
@@ -188,7 +190,8 @@ def _diff_children(
         found = match.partner.get(index)
         place = _join(path, places[index])
         if found is None:
-            yield _change("removed", walk.frame, place, expected=_outline(node), observed=_ABSENT)
+            removed = _change("removed", walk.frame, place, expected=_outline(node), observed=_ABSENT)
+            yield replace(removed, is_text=node.is_text)
             continue
         if index in match.moved:
             where = (f"child {index + 1}", f"child {found + 1}")
@@ -199,7 +202,8 @@ def _diff_children(
     for index, node in enumerate(after):
         if index not in taken:
             place = _join(path, new_places[index])
-            yield _change("added", walk.frame, place, expected=_ABSENT, observed=_outline(node))
+            added = _change("added", walk.frame, place, expected=_ABSENT, observed=_outline(node))
+            yield replace(added, is_text=node.is_text)
 
 
 def _steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:

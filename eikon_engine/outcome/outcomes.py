@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, JsonValue
 
 from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, Result
 from eikon_engine.trace.observation import Observation
@@ -39,6 +40,8 @@ class ActionOutcome(Record):
     divergences: tuple[Divergence, ...] = ()
     unverifiable: tuple[str, ...] = ()
     """What could not be compared, and why."""
+    masked: tuple[str, ...] = ()
+    """Names of the masks that hid something that differs: coverage that is lost here."""
     duration_ms: float = 0.0
     artifacts: tuple[Artifact, ...] = ()
 
@@ -203,6 +206,10 @@ class ReplayOutcome(Record):
     subgoals: tuple[SubgoalOutcome, ...] = ()
     network: NetworkOutcome = NetworkOutcome()
     warnings: tuple[str, ...] = ()
+    certified: CertificateStatus = "none"
+    """Whether the bundle is certified as it lies there."""
+    certified_why: str = ""
+    """When and how it was certified, or why it is not."""
 
     @property
     def divergences(self) -> tuple[Divergence, ...]:

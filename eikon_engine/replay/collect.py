@@ -11,12 +11,14 @@ from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome,
 from eikon_engine.outcome.verdict import worst
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
 
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import StepOutcome, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
+    from eikon_engine.trace.execution import ExecutionTrace
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class Collector:
         early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
         network = self.end.network if self.end else NetworkOutcome()
         subgoals = tuple(self._subgoal(each) for each in self.begun)
+        har = self.plan.har.warnings if self.plan.har else ()
         verdict = self._verdict(subgoals, early, network)
         recorded, observed = trace.environment, self.start.environment if self.start else None
         return ReplayOutcome(
@@ -76,7 +79,7 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*trace.warnings, *(self.plan.har.warnings if self.plan.har else ()), *warnings),
+            warnings=(*trace.warnings, *har, *warnings, *_idle_masks(trace, subgoals, early)),
         )
 
     def _subgoal(self, begun: SubgoalStart) -> SubgoalOutcome:
@@ -130,6 +133,14 @@ def _escapes(network: NetworkOutcome) -> tuple[str, ...]:
         "the recorded network; it was blocked, and how it was answered in the recording is not known"
         for each in network.escapes
     )
+
+
+def _idle_masks(trace: ExecutionTrace, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> Iterator[str]:
+    """Name the masks that hid nothing in a whole run: each is coverage given away for no visible reason."""
+    used = {name for each in subgoals for step in each.steps if step.kind == "action" for name in step.masked}
+    for mask in trace.masks if ended_early is None else ():
+        if mask.name not in used:
+            yield f"mask {mask.name} hid nothing in this run; remove it from the trace if that is so in every run"
 
 
 def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> tuple[str, ...]:

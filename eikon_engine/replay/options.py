@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
+    from eikon_engine.browser.worker import Performed
     from eikon_engine.outcome.events import JournalLine
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
+    from eikon_engine.replay.plan import PlannedStep
 
 OnDivergence: TypeAlias = Literal["stop", "continue"]
 
@@ -58,5 +60,7 @@ class ReplayOptions:
     """Asked before each step whether the run goes on."""
     readers: tuple[Callable[[JournalLine], None], ...] = ()
     """Readers of the stream of events: progress, logs."""
+    watchers: tuple[Callable[[PlannedStep, Performed], None], ...] = ()
+    """Given each action as it was performed, with the snapshots behind its observation."""
     now: Callable[[], datetime] = utc_now
     """The clock of stamps."""

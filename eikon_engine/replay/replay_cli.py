@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import click
 
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from eikon_engine.replay.display import Display
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.replay.replay_engine import ReplayEngine
+
+
+CERTIFIED: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
 
 
 def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
@@ -134,6 +137,7 @@ def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:
     display.say(f"verdict: {run.outcome.verdict}")
     for reason in run.outcome.reasons if run.error is None else ():
         display.say(f"because: {reason}")
+    display.say(f"bundle: {CERTIFIED[run.outcome.certified]}, {run.outcome.certified_why}")
     display.say(f"summary: {run.folder / 'replay_summary.txt'}")
     if as_json:
         click.echo(run.outcome.model_dump_json(indent=1))

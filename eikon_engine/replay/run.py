@@ -21,6 +21,7 @@ from eikon_engine.replay.step import StepRunner
 from eikon_engine.replay.steps import replay
 from eikon_engine.replay.worker_for import worker_for
 from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.certificate import certificate_state
 from eikon_engine.trace.file_name import file_name_for
 from eikon_engine.trace.serializer import TRACE_FILE
 
@@ -138,8 +139,14 @@ def _write(
     ended_early: str | None,
 ) -> ReplayOutcome:
     folder.close()
-    outcome = collector.outcome(options.now(), ended_early, collector.plan.warnings)
+    found = collector.outcome(options.now(), ended_early, collector.plan.warnings)
+    outcome = _with_certificate(found, collector.plan.bundle)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
     for report in reports:
         folder.write(report.file_name, report.render(outcome))
     return outcome
+
+
+def _with_certificate(outcome: ReplayOutcome, bundle: Bundle) -> ReplayOutcome:
+    state = certificate_state(bundle.root, bundle.trace)
+    return outcome.model_copy(update={"certified": state.status, "certified_why": state.why})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.divergence.comparison import Comparison, Place
 from eikon_engine.divergence.detect import detect
 from eikon_engine.divergence.environment import detect_environment
+from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.skill import detect_skill
 from eikon_engine.errors import SkillError
@@ -62,7 +63,10 @@ class StepRunner:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
         performed = await self._worker.execute(relocated_action(action, self._plan.urls), recorded.observation)
         self.last = performed
-        divergences = (*changed, *detect(self._comparison(planned, recorded, performed)))
+        for watch in self._options.watchers:
+            watch(planned, performed)
+        masked = apply_masks(self._comparison(planned, recorded, performed), self._plan.trace.masks)
+        divergences = (*changed, *detect(masked.comparison))
         unverifiable = self._unverifiable(recorded, performed)
         return ActionOutcome(
             id=recorded.id,
@@ -75,6 +79,7 @@ class StepRunner:
             observation=performed.observation,
             divergences=divergences,
             unverifiable=unverifiable,
+            masked=masked.names,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 

@@ -46,9 +46,18 @@ def render_summary(outcome: ReplayOutcome) -> str:
         first=outcome.divergences[0] if outcome.divergences else None,
         further=outcome.divergences[1:],
         artifacts=artifacts,
+        masked=_lost_coverage(outcome),
         first_artifacts=_of_first_divergence(outcome),
     )
     return printable(text)
+
+
+def _lost_coverage(outcome: ReplayOutcome) -> tuple[str, ...]:
+    """Say of each mask at how many actions it hid something."""
+    names = [
+        name for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action" for name in step.masked
+    ]
+    return tuple(f"{name}: hid something at {names.count(name)} action(s)" for name in dict.fromkeys(names))
 
 
 def _of_first_divergence(outcome: ReplayOutcome) -> tuple[str, ...]:

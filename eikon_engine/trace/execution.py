@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.mask import Mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import FiniteJson, Record
 from eikon_engine.trace.volatile import VolatileRule
@@ -197,6 +198,8 @@ class ExecutionTrace(Record):
     failures: tuple[Failure, ...] = ()
     warnings: tuple[str, ...] = ()
     network: NetworkPart | None = None
+    masks: tuple[Mask, ...] = ()
+    """Parts of pages that are not compared."""
     migrated_from: str | None = None
     """Version the trace was written in, if not this one."""
 

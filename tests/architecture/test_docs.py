@@ -80,6 +80,7 @@ def test_every_option_is_documented(command: str) -> None:
     undocumented = [
         option
         for parameter in parsed.params
+        if isinstance(parameter, click.Option)
         for option in (*parameter.opts, *parameter.secondary_opts)
         if not any(re.search(rf"`{option}[`\s]", text) for text in pages)
     ]

@@ -8,14 +8,38 @@ from typing import TYPE_CHECKING
 import pytest
 from pydantic import BaseModel
 
-from eikon_engine.trace import actions, blobs, environment, execution, journal_records, observation, target, volatile
+from eikon_engine.trace import (
+    actions,
+    blobs,
+    certificate,
+    environment,
+    execution,
+    journal_records,
+    mask,
+    observation,
+    patch,
+    target,
+    volatile,
+)
 from eikon_engine.trace.serializer import parse_trace
 
 if TYPE_CHECKING:
     from types import ModuleType
 
 PAGE = (Path(__file__).parents[3] / "docs" / "trace-format.md").read_text()
-MODULES = (actions, blobs, environment, execution, journal_records, observation, target, volatile)
+MODULES = (
+    actions,
+    blobs,
+    certificate,
+    environment,
+    execution,
+    journal_records,
+    mask,
+    observation,
+    patch,
+    target,
+    volatile,
+)
 
 
 def _models(module: ModuleType) -> dict[str, type[BaseModel]]:

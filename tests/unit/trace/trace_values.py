@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
+from eikon_engine.trace.mask import NODE_PATH
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _PATTERNS = {
     r"^[A-Za-z_][A-Za-z0-9_]*$": r"\A[A-Za-z_][A-Za-z0-9_]{0,5}\Z",
     r"^[^?#]+$": r"\A(\*|https?://[a-z*]{1,5}/[a-z*]{0,5})\Z",
     r'^\$(\.[^.\[\]"]+|\[[0-9]+\]|\[\*\]|\["[^"\\]+"\])+$': r'\A\$(\.[a-z*]|\[[0-9]\]|\[\*\]|\["[a-z ]"\]){1,3}\Z',
+    NODE_PATH: r"\A(\*\* > )?html > body(#a|:nth\([1-9]\))( > (#shadow|\*|text\(\)))?\Z",
 }
 
 

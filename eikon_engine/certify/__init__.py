@@ -1,0 +1,1 @@
+"""Certify a bundle: replay it many times, and find out what keeps the runs from being equal."""

@@ -1,0 +1,150 @@
+"""Find out whether some runs of a mission agree with each other, and with the recording."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.certify.seen import page_key
+from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.masks import apply_masks
+from eikon_engine.trace.execution import Blocked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eikon_engine.certify.seen import Gallery, PageKey, RunSeen
+    from eikon_engine.divergence.dom_diff import DomChange
+    from eikon_engine.outcome.divergence import Divergence, Layer
+    from eikon_engine.outcome.outcomes import ActionOutcome, StepOutcome
+    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+    from eikon_engine.trace.mask import Mask
+    from eikon_engine.trace.observation import Observation
+
+UNDONE: Final[frozenset[Layer]] = frozenset({"target", "result"})
+"""Layers in which a finding means that an action did not do what it did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageChange:
+    """One place in which a page of a run differs from that of the first run."""
+
+    run: int
+    """Number of the run, from 0."""
+    url: str
+    change: DomChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionAgreement:
+    """How the runs agree on one action."""
+
+    place: Place
+    recorded: ActionTrace
+    seen: tuple[ActionOutcome, ...]
+    """The action in each run."""
+    unstable: tuple[Divergence, ...]
+    """In what later runs differ from the first one, each kind of finding once; `expected` is the first run's."""
+    changes: tuple[PageChange, ...]
+    """Differences of the DOM among the runs."""
+    differing: int
+    """How many runs differ from the first one."""
+    diverged: tuple[Divergence, ...]
+    """In what the first run differs from the recording."""
+
+    @property
+    def first(self) -> ActionOutcome:
+        """Return the action in the first run."""
+        return self.seen[0]
+
+    @property
+    def undone(self) -> bool:
+        """Tell whether a run failed where the recording or another run succeeded, or in another way."""
+        return any(each.layer in UNDONE for each in (*self.unstable, *self.diverged))
+
+
+def reached(agreements: Sequence[ActionAgreement]) -> tuple[ActionAgreement, ...]:
+    """Return the actions up to the first one that was not done: whatever follows is its consequence."""
+    undone = next((place for place, each in enumerate(agreements) if each.undone), len(agreements))
+    return tuple(agreements[: undone + 1])
+
+
+def agree(trace: ExecutionTrace, runs: Sequence[RunSeen]) -> tuple[ActionAgreement, ...]:
+    """Compare every layer of every action across runs, and with the recording, under the masks of the trace."""
+    outcomes = [_by_place(run) for run in runs]
+    gallery: dict[PageKey, PageSnapshot] = {}
+    for run in runs:
+        gallery.update(run.gallery)
+    found = []
+    for subgoal in trace.subgoal_traces:
+        for recorded in sorted(subgoal.actions_taken, key=lambda each: each.sequence):
+            place = Place(subgoal=subgoal.id, subgoal_id=subgoal.subgoal_id, sequence=recorded.sequence)
+            seen = [outcome.get((subgoal.id, recorded.sequence)) for outcome in outcomes]
+            actions = tuple(each for each in seen if each is not None and each.kind == "action")
+            if actions and not isinstance(recorded.result, Blocked):
+                found.append(_agreement(place, recorded, actions, (trace.masks, gallery)))
+    return tuple(found)
+
+
+def _by_place(run: RunSeen) -> dict[tuple[str, int], StepOutcome]:
+    return {(subgoal.id, step.sequence): step for subgoal in run.outcome.subgoals for step in subgoal.steps}
+
+
+def _agreement(
+    place: Place, recorded: ActionTrace, seen: tuple[ActionOutcome, ...], known: tuple[tuple[Mask, ...], Gallery]
+) -> ActionAgreement:
+    unstable: dict[tuple[str, str], Divergence] = {}
+    changes: list[PageChange] = []
+    differing = 0
+    for number, later in enumerate(seen[1:], start=1):
+        comparison = apply_masks(_pair(place, recorded, (seen[0], later), known[1]), known[0]).comparison
+        found = detect(comparison)
+        differing += bool(found)
+        for each in found:
+            unstable.setdefault((each.layer, each.code), each)
+        if any(each.layer == "dom" for each in found):
+            changes.extend(_changes(comparison, number))
+    return ActionAgreement(
+        place=place,
+        recorded=recorded,
+        seen=seen,
+        unstable=tuple(unstable.values()),
+        changes=tuple(changes),
+        differing=differing,
+        diverged=seen[0].divergences,
+    )
+
+
+def _pair(
+    place: Place, recorded: ActionTrace, pair: tuple[ActionOutcome, ActionOutcome], gallery: Gallery
+) -> Comparison:
+    """Put the first run in the place of the recording."""
+    first, later = pair
+    result = first.result or recorded.result
+    return Comparison(
+        place=place,
+        recorded=recorded.model_copy(update={"observation": first.observation, "result": result}),
+        result=later.result or recorded.result,
+        observed=later.observation,
+        recorded_dom=dom_of(first.observation, gallery),
+        observed_dom=dom_of(later.observation, gallery),
+    )
+
+
+def dom_of(observation: Observation | None, gallery: Gallery) -> Callable[[int], PageSnapshot | None]:
+    """Return the way from a page of an observation to its snapshot."""
+    pages = {page.page: page for page in observation.pages} if observation is not None else {}
+    return lambda page: gallery.get(page_key(pages[page])) if page in pages else None
+
+
+def _changes(comparison: Comparison, run: int) -> Iterator[PageChange]:
+    """Yield the differences of all pages that both runs have open."""
+    pages = comparison.recorded.observation.pages if comparison.recorded.observation is not None else ()
+    for page in pages:
+        before, after = comparison.recorded_dom(page.page), comparison.observed_dom(page.page)
+        if before is not None and after is not None:
+            for change in diff_snapshots(before, after):
+                yield PageChange(run=run, url=page.url, change=change)

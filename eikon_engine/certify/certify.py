@@ -1,0 +1,183 @@
+"""Certify: replay, compare, propose, replay again, until all runs are equal or nothing is left to propose."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+from eikon_engine.certify.agree import agree, dom_of
+from eikon_engine.certify.certification import Certification, CertificationReport
+from eikon_engine.certify.draft import Draft
+from eikon_engine.certify.find import find_obstacles, status_of
+from eikon_engine.certify.overlay import BlobsOnTop
+from eikon_engine.certify.runs import replay_in_turn
+from eikon_engine.certify.stress import busy_machine
+from eikon_engine.divergence.masks import mask_observation
+from eikon_engine.errors import NetworkPartMissingError, UsageError
+from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.certificate import (
+    Certificate,
+    CertifiedAction,
+    environment_sha256,
+    file_sha256,
+    network_sha256,
+    write_certificate,
+)
+from eikon_engine.trace.json_value import canonical_json
+from eikon_engine.trace.mask import describe_mask
+from eikon_engine.trace.patch import TracePatch, render_patch
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes, trace_file, write_trace
+from eikon_engine.trace.volatile import describe as describe_rule
+
+if TYPE_CHECKING:
+    from eikon_engine.certify.agree import ActionAgreement
+    from eikon_engine.certify.certification import Finding
+    from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.certify.seen import RunMany, RunSeen
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ExecutionTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One trace, replayed as often as asked for."""
+
+    number: int
+    patch: TracePatch
+    """What was changed for this round."""
+    trace: ExecutionTrace
+    runs: tuple[RunSeen, ...]
+    agreements: tuple[ActionAgreement, ...]
+    findings: tuple[Finding, ...]
+
+
+async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | None = None) -> Certification:
+    """Replay the bundle as it lies in its folder, trying changes on a copy in memory; nothing is written.
+
+    `run_many` replays; one run after the other in fresh browsers if left out.
+
+    Raises:
+        NetworkPartMissingError: there is no recorded network to replay.
+        EikonError: the trace cannot be read, or a run could not come to its end.
+    """
+    original = read_trace(bundle.root)
+    _require_network(bundle, options)
+    replay = run_many or replay_in_turn(options)
+    dom = BlobsOnTop(bundle.dom)
+    draft = Draft(original=original, dom=dom, doublings=options.doublings)
+    with busy_machine() if options.stress else nullcontext():
+        for number in range(1, options.rounds + 1):
+            done = await _round(bundle, draft, replay, (number, options.runs))
+            said = draft.grow(done.agreements, done.runs) if done.findings else ""
+            if draft.patch == done.patch:
+                break
+            options.progress(f"round {number}: {len(done.findings)} finding(s); trying {said}")
+    return _certification(bundle, options, original, done, dom)
+
+
+async def _round(bundle: Bundle, draft: Draft, replay: RunMany, counts: tuple[int, int]) -> Round:
+    trace = draft.trace
+    runs = await replay(replace(bundle, trace=trace, dom=draft.dom), counts[1])
+    agreements = agree(trace, runs)
+    return Round(
+        number=counts[0],
+        patch=draft.patch,
+        trace=trace,
+        runs=runs,
+        agreements=agreements,
+        findings=find_obstacles(agreements, runs),
+    )
+
+
+def accept(bundle: Bundle, certification: Certification) -> CertificationReport:
+    """Write what was proposed, and the certificate; return the report that says so.
+
+    Raises:
+        UsageError: there is nothing to accept, or the recording was cut off and has no `trace.json`.
+        OutputError: the bundle cannot be written.
+    """
+    report = certification.report
+    if report.certificate is None:
+        message = f"{bundle.root}: wanted runs that agree, found {report.status} ones; nothing is written"
+        raise UsageError(message)
+    if report.patch.operations:
+        if trace_file(bundle.root).name != TRACE_FILE:
+            message = f"{bundle.root}: the recording was cut off, and cannot be changed; record the mission again"
+            raise UsageError(message)
+        store = BlobStore(bundle.dom.folder)
+        for snapshot in certification.snapshots:
+            store.put(snapshot)
+        write_trace(certification.trace, bundle.root / TRACE_FILE)
+    write_certificate(bundle.root, report.certificate)
+    return report.model_copy(update={"status": "certified", "accepted": bool(report.patch.operations)})
+
+
+def _require_network(bundle: Bundle, options: CertifyOptions) -> None:
+    if options.network == "sealed" and bundle.trace.network is None:
+        message = (
+            f"{bundle.root}: wanted a recorded network to replay, the trace has none; "
+            "--network live does the mission for real, once for each run"
+        )
+        raise NetworkPartMissingError(message)
+
+
+def _certification(
+    bundle: Bundle, options: CertifyOptions, original: ExecutionTrace, last: Round, dom: BlobsOnTop
+) -> Certification:
+    agreed = not last.findings
+    patch = last.patch if agreed else TracePatch()
+    report = CertificationReport(
+        status=status_of(last.findings) if not (agreed and patch.operations) else "proposed",
+        mission_id=original.mission_id,
+        trace_path=str(bundle.root),
+        runs=options.runs,
+        rounds=last.number,
+        stress=options.stress,
+        findings=last.findings,
+        patch=patch,
+        diff=render_patch(original, patch),
+        certificate=_certificate(bundle, options, last) if agreed else None,
+    )
+    return Certification(report=report, trace=last.trace if agreed else original, snapshots=dom.new if agreed else ())
+
+
+def _certificate(bundle: Bundle, options: CertifyOptions, last: Round) -> Certificate:
+    changed = bool(last.patch.operations)
+    first = last.runs[0].outcome
+    trace = last.trace
+    return Certificate(
+        certified_at=options.now(),
+        trace_sha256=sha256(trace_bytes(trace)).hexdigest() if changed else file_sha256(trace_file(bundle.root)),
+        network_sha256=network_sha256(bundle.root, trace),
+        runs=options.runs,
+        stress=options.stress,
+        network_mode=options.network,
+        actions=tuple(_certified(each, last) for each in last.agreements),
+        masks=tuple(describe_mask(mask) for mask in trace.masks),
+        rules=tuple(describe_rule(rule) for rule in (trace.network.rules if trace.network is not None else ())),
+        browser=first.browser,
+        playwright_version=first.environment.playwright_version if first.environment is not None else "",
+        eikon_version=_version(),
+        environment_sha256=environment_sha256(first.environment) if first.environment is not None else "",
+    )
+
+
+def _certified(action: ActionAgreement, last: Round) -> CertifiedAction:
+    seen = action.first.observation
+    shown = canonical_json(None)
+    if seen is not None:
+        masked = mask_observation(seen, dom_of(seen, last.runs[0].gallery), last.trace.masks)
+        shown = canonical_json(masked.model_copy(update={"virtual_ms": 0.0}).model_dump(mode="json"))
+    return CertifiedAction(
+        subgoal=action.place.subgoal, sequence=action.place.sequence, digest=sha256(shown.encode()).hexdigest()
+    )
+
+
+def _version() -> str:
+    try:
+        return metadata.version("eikon-engine")
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,90 @@
+"""Name what keeps a bundle from being certified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.certify.certification import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.certify.agree import ActionAgreement
+    from eikon_engine.certify.certification import Status
+    from eikon_engine.certify.seen import RunSeen
+    from eikon_engine.outcome.outcomes import StepOutcome
+
+
+def find_obstacles(agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> tuple[Finding, ...]:
+    """Return in what runs differ from each other or from the recording, in the order of the mission."""
+    unstable = tuple(finding for each in agreements for finding in _unstable(each))
+    found = (*unstable, *_of_steps(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
+    order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}
+    return tuple(sorted(found, key=lambda each: (order.get(each.subgoal, 0), each.sequence)))
+
+
+def status_of(findings: Sequence[Finding]) -> Status:
+    """Return the status of a bundle without proposals."""
+    kinds = {finding.kind for finding in findings}
+    if "unstable" in kinds:
+        return "unstable"
+    if "diverged" in kinds:
+        return "diverged"
+    return "unverifiable" if kinds else "certified"
+
+
+def _unstable(action: ActionAgreement) -> Iterator[Finding]:
+    for each in action.unstable:
+        values = f"one run showed {each.expected!r}, another {each.observed!r}"
+        yield Finding(
+            kind="unstable",
+            subgoal=action.place.subgoal,
+            sequence=action.place.sequence,
+            step=action.first.label,
+            layer=each.layer,
+            code=each.code,
+            runs=action.differing,
+            message=f"{action.differing} of {len(action.seen)} runs differ from the first one; {values}",
+        )
+
+
+def _of_steps(runs: Sequence[RunSeen], known: set[tuple[str, int, str]]) -> Iterator[Finding]:
+    """Yield what replays said of their steps, each thing once, with the number of runs that said it."""
+    found: dict[tuple[str, int, str], Finding] = {}
+    for run in runs:
+        for subgoal in run.outcome.subgoals:
+            for step in subgoal.steps:
+                for finding in _of_step(subgoal.id, step):
+                    key = (finding.subgoal, finding.sequence, finding.code or finding.message)
+                    runs_before = found[key].runs if key in found else 0
+                    found[key] = finding.model_copy(update={"runs": runs_before + 1})
+    for key, finding in found.items():
+        if key in known:
+            continue
+        every = finding.runs == len(runs)
+        yield finding if every or finding.kind == "unverifiable" else finding.model_copy(update={"kind": "unstable"})
+
+
+def _of_step(subgoal: str, step: StepOutcome) -> list[Finding]:
+    label = step.label if step.kind == "action" else f"skill {step.skill}"
+    made: dict[str, Finding] = {}
+    for each in step.divergences:
+        message = f"{each.message} Expected {each.expected!r}, observed {each.observed!r}"
+        made.setdefault(
+            each.code,
+            Finding(
+                kind="diverged",
+                subgoal=subgoal,
+                sequence=step.sequence,
+                step=label,
+                layer=each.layer,
+                code=each.code,
+                runs=1,
+                message=message,
+            ),
+        )
+    for note in step.unverifiable:
+        made[note] = Finding(
+            kind="unverifiable", subgoal=subgoal, sequence=step.sequence, step=label, runs=1, message=note
+        )
+    return list(made.values())

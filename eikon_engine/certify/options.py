@@ -1,0 +1,37 @@
+"""How a bundle is certified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from eikon_engine.trace.wall_clock import utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+
+def _silent(_line: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertifyOptions:
+    """Everything that can be chosen about a certification."""
+
+    runs: int = 5
+    """How many replays have to agree."""
+    stress: bool = False
+    """Keep the machine busy during the runs."""
+    network: Literal["sealed", "live"] = "sealed"
+    browser_path: Path | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    doublings: int = 3
+    """How often the page time of an action is doubled before something else is proposed."""
+    rounds: int = 12
+    """How often the bundle is replayed `runs` times at most."""
+    progress: Callable[[str], None] = _silent
+    """Told what goes on, a line at a time."""
+    now: Callable[[], datetime] = utc_now

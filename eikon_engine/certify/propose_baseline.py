@@ -1,0 +1,86 @@
+"""Propose another observation for an action: where the recording kept none, or where nothing meets it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.certify.agree import dom_of
+from eikon_engine.divergence.result import UNKNOWN_FAILURE
+from eikon_engine.trace.actions import Drag
+from eikon_engine.trace.dom.stored import store_snapshot
+from eikon_engine.trace.execution import Failed, Succeeded
+from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.patch import SetObservation
+
+if TYPE_CHECKING:
+    from eikon_engine.certify.agree import ActionAgreement
+    from eikon_engine.certify.seen import Hit, RunSeen
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.trace.blobs import BlobStore
+    from eikon_engine.trace.target import Identity
+
+
+def lacks_baseline(action: ActionAgreement, run: RunSeen) -> bool:
+    """Tell whether the recording kept too little of an action to compare it, and a run shows the rest."""
+    recorded = action.recorded
+    if action.first.observation is None or action.undone:
+        return False
+    hit = run.hits.get((action.place.subgoal, action.place.sequence))
+    known = hit is not None and _new_identities(action, hit) != (None, None)
+    return recorded.observation is None or known or _unknown_failure(action)
+
+
+def is_met_otherwise(action: ActionAgreement) -> bool:
+    """Tell whether all runs agree on something else than the recording, and did the action all the same."""
+    if not action.diverged or action.unstable or action.undone or action.first.observation is None:
+        return False
+    same = all(_codes(each.divergences) == _codes(action.diverged) for each in action.seen)
+    return same and all(each.code != "request-not-recorded" for each in action.diverged)
+
+
+def baseline_of(action: ActionAgreement, run: RunSeen, dom: BlobStore, reason: str) -> SetObservation:
+    """Make a baseline of what a run showed, its snapshots put into `dom`."""
+    observation = action.recorded.observation
+    if observation is None or action.diverged:
+        observation = _with_snapshots(action, run, dom)
+    hit = run.hits.get((action.place.subgoal, action.place.sequence))
+    first, second = _new_identities(action, hit) if hit is not None else (None, None)
+    return SetObservation(
+        action=action.recorded.id,
+        observation=observation,
+        result=action.first.result if _unknown_failure(action) else None,
+        identity=first,
+        identity_second=second,
+        reason=reason,
+    )
+
+
+def _with_snapshots(action: ActionAgreement, run: RunSeen, dom: BlobStore) -> Observation:
+    seen = action.first.observation or Observation(pages=())
+    snapshot_of = dom_of(seen, run.gallery)
+    pages = []
+    for page in seen.pages:
+        snapshot = snapshot_of(page.page)
+        ref = None if snapshot is None else store_snapshot(dom, snapshot)
+        pages.append(page.model_copy(update={"snapshot": ref}))
+    return seen.model_copy(update={"pages": tuple(pages)})
+
+
+def _new_identities(action: ActionAgreement, hit: Hit) -> tuple[Identity | None, Identity | None]:
+    """Return the elements that a run hit and the recording does not know."""
+    performed = action.recorded.action
+    target = getattr(performed, "target", None)
+    if not isinstance(action.recorded.result, Succeeded):
+        return None, None
+    first = hit.first if target is not None and target.identity is None else None
+    second = hit.second if isinstance(performed, Drag) and performed.to.identity is None else None
+    return first, second
+
+
+def _unknown_failure(action: ActionAgreement) -> bool:
+    recorded = action.recorded.result
+    return isinstance(recorded, Failed) and recorded.code == UNKNOWN_FAILURE and isinstance(action.first.result, Failed)
+
+
+def _codes(divergences: tuple[Divergence, ...]) -> list[str]:
+    return sorted(each.code for each in divergences)

@@ -1,0 +1,154 @@
+"""Propose a mask for exactly what differed among runs."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from eikon_engine.trace.mask import (
+    NODE_PATH,
+    SHADOW,
+    AttributePart,
+    ConsoleErrorPart,
+    Mask,
+    SubtreePart,
+    TextPart,
+    TitlePart,
+    ValuePart,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.certify.agree import ActionAgreement, PageChange
+    from eikon_engine.divergence.dom_diff import DomChange
+    from eikon_engine.trace.mask import MaskedPart
+
+SHOWN_VALUES: Final = 3
+SHORTEST_PREFIX: Final = 10
+"""Letters that console errors must begin with alike to be masked together: fewer would hide other errors."""
+MASKABLE: Final = frozenset({"dom-changed", "title-changed", "console-error-changed"})
+"""Codes of differences that a mask can hide."""
+_Place: TypeAlias = "tuple[str, str | None, MaskedPart]"
+
+
+def propose_masks(action: ActionAgreement, known: Sequence[Mask]) -> tuple[Mask, ...]:
+    """Return new masks for what differed among the runs of an action; none for what no mask can hide."""
+    if not {each.code for each in action.unstable} <= MASKABLE:
+        return ()
+    covered = {(mask.url, mask.frame, mask.part) for mask in known}
+    names = {mask.name for mask in known}
+    made = []
+    for place, values in _unstable_parts(action):
+        if place in covered:
+            continue
+        covered.add(place)
+        url, frame, part = place
+        name = _free_name(_name(part), names)
+        names.add(name)
+        made.append(Mask(name=name, reason=_reason(values, len(action.seen)), url=url, frame=frame, part=part))
+    return tuple(made)
+
+
+def part_of(change: DomChange) -> MaskedPart | None:
+    """Return what a mask has to hide for a difference of the DOM to be gone; None if no mask can."""
+    if re.search(NODE_PATH, change.path) is None or change.path.endswith(SHADOW):
+        return None
+    match change.kind:
+        case "text":
+            return TextPart(path=change.path)
+        case "attribute":
+            return None if change.name == SHADOW else AttributePart(path=change.path, name=change.name)
+        case "state":
+            return ValuePart(path=change.path, name=change.name)
+        case "added" | "removed" | "replaced":
+            return TextPart(path=change.path) if change.is_text else SubtreePart(path=change.path)
+        case _:
+            return None
+
+
+def _unstable_parts(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+    """Yield each part that differs, with its value in each run."""
+    for code, part_values in (("title-changed", _titles), ("console-error-changed", _errors)):
+        if any(each.code == code for each in action.unstable):
+            yield from part_values(action)
+    by_place: dict[_Place, dict[int, PageChange]] = {}
+    for each in action.changes:
+        part = part_of(each.change)
+        if part is not None:
+            by_place.setdefault((_glob(each.url), each.change.frame, part), {})[each.run] = each
+    for place, changes in by_place.items():
+        first = next(iter(changes.values())).change.expected
+        values = (changes[run].change.observed if run in changes else first for run in range(len(action.seen)))
+        yield place, tuple(values)
+
+
+def _titles(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+    first = action.first.observation
+    for page in first.pages if first is not None else ():
+        values = tuple(
+            next((shown.title for shown in each.observation.pages if shown.page == page.page), "")
+            for each in action.seen
+            if each.observation is not None
+        )
+        if len(set(values)) > 1:
+            yield (_glob(page.url), None, TitlePart()), values
+
+
+def _errors(action: ActionAgreement) -> Iterator[tuple[_Place, tuple[str, ...]]]:
+    runs = [each.observation.console_errors for each in action.seen if each.observation is not None]
+    shared = Counter(runs[0])
+    for errors in runs[1:]:
+        shared &= Counter(errors)
+    differing = [tuple((Counter(errors) - shared).elements()) for errors in runs]
+    prefix = _common_prefix(tuple(error for errors in differing for error in errors))
+    if len(prefix) >= SHORTEST_PREFIX:
+        yield ("*", None, ConsoleErrorPart(prefix=prefix)), tuple("; ".join(errors) or "none" for errors in differing)
+
+
+def _common_prefix(texts: tuple[str, ...]) -> str:
+    """Return what all texts begin with."""
+    first, last = min(texts, default=""), max(texts, default="")
+    length = next(
+        (place for place, letters in enumerate(zip(first, last, strict=False)) if len(set(letters)) > 1), None
+    )
+    return first if length is None else first[:length]
+
+
+def _glob(url: str) -> str:
+    """Return the URL without what is most likely to change with the mission's data: query and fragment."""
+    location = re.split(r"[?#]", url, maxsplit=1)[0]
+    return location if location == url else f"{location}*"
+
+
+def _name(part: MaskedPart) -> str:
+    """Name a mask after what it hides."""
+    match part:
+        case TitlePart() | ConsoleErrorPart():
+            return part.kind.replace("_", "-")
+        case AttributePart(path=path, name=name) | ValuePart(path=path, name=name):
+            return f"{_last(path)}-{name}"
+        case TextPart(path=path):
+            return f"{_last(path)}-text"
+        case SubtreePart(path=path):
+            return _last(path)
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    numbered = (f"{wanted}-{number}" for number in range(2, len(taken) + 3))
+    return next(name for name in (wanted, *numbered) if name not in taken)
+
+
+def _last(path: str) -> str:
+    """Return the id or the tag of the last element of a path."""
+    steps = [step for step in path.split(" > ") if not step.startswith(("text()", "#", "*"))]
+    return re.sub(r":nth\(.*", "", steps[-1]).rpartition("#")[2] if steps else "node"
+
+
+def _reason(values: tuple[str, ...], runs: int) -> str:
+    first = values[0]
+    differing = sum(value != first for value in values)
+    shown = [repr(value[:60]) for value in dict.fromkeys(values)][:SHOWN_VALUES]
+    more = len(set(values)) - len(shown)
+    return f"differed in {differing} of {runs} runs: {', '.join(shown)}{f' and {more} more' if more > 0 else ''}"

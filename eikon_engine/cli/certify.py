@@ -1,0 +1,92 @@
+"""`eikon certify`: prove that a bundle replays equally, or propose what makes it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+import click
+
+if TYPE_CHECKING:
+    from eikon_engine.certify.certification import CertificationReport
+    from eikon_engine.certify.options import CertifyOptions
+
+
+@click.command("certify", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option("--runs", type=click.IntRange(2, 1000), default=5, show_default=True, help="Replays that have to agree.")
+@click.option("--stress", is_flag=True, help="Keep the machine busy with two processes during the runs.")
+@click.option("--accept", "accepted", is_flag=True, help="Write the proposed changes and the certificate.")
+@click.option(
+    "--network",
+    type=click.Choice(["sealed", "live"]),
+    default="sealed",
+    show_default=True,
+    help="What answers requests; live does the mission for real, once for each run.",
+)
+@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
+)
+@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output.")
+def certify_command(
+    *,
+    bundle: Path,
+    accepted: bool,
+    secrets: tuple[str, ...],
+    secret_file: Path | None,
+    as_json: bool,
+    **options: Unpack[_SameNamedOptions],
+) -> int:
+    """Replay BUNDLE many times, and certify it if every layer of every action is equal each time.
+
+    Exit status: 0 certified, 1 unstable, diverged or unverifiable, 3 certified only with the changes that are shown;
+    others as `eikon replay`.
+    """
+    from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.replay.secret_sources import gather_secrets
+
+    chosen = CertifyOptions(secrets=gather_secrets(secrets, secret_file), progress=_progress, **options)
+    report = _certify(bundle, chosen, accepted=accepted)
+    _show(report, as_json=as_json)
+    return report.exit_status
+
+
+class _SameNamedOptions(TypedDict):
+    """Options of the command that are options of a certification by the same name."""
+
+    runs: int
+    stress: bool
+    network: Literal["sealed", "live"]
+    browser_path: Path | None
+
+
+def _certify(path: Path, options: CertifyOptions, *, accepted: bool) -> CertificationReport:
+    from eikon_engine.certify.certify import accept, certify
+    from eikon_engine.trace.bundle import open_bundle
+
+    bundle = open_bundle(path)
+    certification = asyncio.run(certify(bundle, options))
+    status = certification.report.status
+    if status == "certified" or (accepted and status == "proposed"):
+        return accept(bundle, certification)
+    return certification.report
+
+
+def _show(report: CertificationReport, *, as_json: bool) -> None:
+    from eikon_engine.certify.render import render_certification
+    from eikon_engine.outcome.printable import printable
+
+    click.echo(render_certification(report), err=True)
+    if as_json:
+        click.echo(report.model_dump_json(indent=1))
+    elif report.diff and not report.accepted:
+        click.echo(printable(report.diff), nl=False)
+
+
+def _progress(line: str) -> None:
+    from eikon_engine.outcome.printable import printable
+
+    click.echo(printable(f"[CERTIFY] {line}"), err=True)

@@ -1,0 +1,278 @@
+"""Take what the masks of a trace name out of both sides of a comparison, before anything is compared.
+
+Only pages that differ are looked into: where digests are equal, everything was compared and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from eikon_engine.trace.dom.digest import frame_digest
+from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, is_significant
+from eikon_engine.trace.mask import (
+    ANY_DEPTH,
+    SHADOW,
+    TEXT_STEP,
+    AttributePart,
+    ConsoleErrorPart,
+    NodePart,
+    Sibling,
+    Step,
+    SubtreePart,
+    TextPart,
+    TitlePart,
+    ValuePart,
+    path_steps,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.trace.mask import Mask
+    from eikon_engine.trace.observation import Observation, PageObservation
+
+Route: TypeAlias = tuple[tuple[Literal["child", "shadow"], int], ...]
+"""The way from the root to a node: which list of nodes, and which place in it."""
+_Hope: TypeAlias = "tuple[Mask, tuple[Step, ...]]"
+_NODE_PARTS: Final = (TextPart, AttributePart, ValuePart, SubtreePart)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Masked:
+    """A comparison without what its masks hide."""
+
+    comparison: Comparison
+    names: tuple[str, ...] = ()
+    """Masks that hid something on a page that differs, in the order of the trace."""
+
+
+@dataclass(slots=True)
+class _Hidden:
+    """What is hidden on the way."""
+
+    names: set[str] = field(default_factory=set)
+    snapshots: dict[Literal["recorded", "observed"], dict[int, PageSnapshot]] = field(
+        default_factory=lambda: {"recorded": {}, "observed": {}}
+    )
+
+
+def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> Masked:
+    """Hide the masked parts of both sides wherever the sides differ."""
+    recorded, observed = comparison.recorded.observation, comparison.observed
+    if not masks or recorded is None or observed is None:
+        return Masked(comparison=comparison)
+    hidden = _Hidden()
+    recorded, observed = _without_pages(comparison, (recorded, observed), masks, hidden)
+    if sorted(recorded.console_errors) != sorted(observed.console_errors):
+        recorded, observed = (_without_errors(each, masks, hidden.names) for each in (recorded, observed))
+    if not hidden.names:
+        return Masked(comparison=comparison)
+    return Masked(
+        comparison=replace(
+            comparison,
+            recorded=comparison.recorded.model_copy(update={"observation": recorded}),
+            observed=observed,
+            recorded_dom=_first_of(hidden.snapshots["recorded"], comparison.recorded_dom),
+            observed_dom=_first_of(hidden.snapshots["observed"], comparison.observed_dom),
+        ),
+        names=tuple(dict.fromkeys(mask.name for mask in masks if mask.name in hidden.names)),
+    )
+
+
+def mask_observation(
+    observation: Observation, dom: Callable[[int], PageSnapshot | None], masks: tuple[Mask, ...]
+) -> Observation:
+    """Hide the masked parts of one observation, as far as its snapshots are here."""
+    pages = []
+    for page in observation.pages:
+        snapshot, _ = (None, ()) if (seen := dom(page.page)) is None else mask_page(seen, page.url, masks)
+        shown = page if snapshot is None else _with_digests(page, snapshot)
+        untitled = any(isinstance(mask.part, TitlePart) and mask.is_for(page.url) for mask in masks)
+        pages.append(shown.model_copy(update={"title": ""}) if untitled else shown)
+    return _without_errors(observation, masks, set()).model_copy(update={"pages": tuple(pages)})
+
+
+def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[PageSnapshot, tuple[str, ...]]:
+    """Take masked nodes, texts and attributes out of a page; name the masks that found something."""
+    here = [mask for mask in masks if isinstance(mask.part, _NODE_PARTS) and mask.is_for(url)]
+    names: list[str] = []
+    frames = []
+    for frame in page.frames:
+        found = dict(_find(frame.root, [mask for mask in here if mask.frame in {None, frame.path}]))
+        names.extend(mask.name for each in found.values() for mask in each)
+        frames.append(replace(frame, root=_cut_out(frame.root, found)) if found else frame)
+    return (PageSnapshot(frames=tuple(frames)), tuple(dict.fromkeys(names))) if names else (page, ())
+
+
+def _without_pages(
+    comparison: Comparison, sides: tuple[Observation, Observation], masks: tuple[Mask, ...], hidden: _Hidden
+) -> tuple[Observation, Observation]:
+    before = {page.page: page for page in sides[0].pages}
+    after = {page.page: page for page in sides[1].pages}
+    for ordinal in before.keys() & after.keys():
+        pair = before[ordinal], after[ordinal]
+        if pair[0].title != pair[1].title:
+            pair = _without_title(pair, masks, hidden.names)
+        if _digests(pair[0]) != _digests(pair[1]):
+            pair = _without_nodes(pair, comparison, masks, hidden)
+        before[ordinal], after[ordinal] = pair
+    return (
+        sides[0].model_copy(update={"pages": tuple(before.values())}),
+        sides[1].model_copy(update={"pages": tuple(after.values())}),
+    )
+
+
+def _without_title(
+    pair: tuple[PageObservation, PageObservation], masks: tuple[Mask, ...], names: set[str]
+) -> tuple[PageObservation, PageObservation]:
+    found = {
+        mask.name for mask in masks if isinstance(mask.part, TitlePart) and all(mask.is_for(page.url) for page in pair)
+    }
+    if not found:
+        return pair
+    names |= found
+    return pair[0].model_copy(update={"title": ""}), pair[1].model_copy(update={"title": ""})
+
+
+def _without_nodes(
+    pair: tuple[PageObservation, PageObservation], comparison: Comparison, masks: tuple[Mask, ...], hidden: _Hidden
+) -> tuple[PageObservation, PageObservation]:
+    before, after = comparison.recorded_dom(pair[0].page), comparison.observed_dom(pair[1].page)
+    if before is None or after is None:
+        return pair
+    left, left_names = mask_page(before, pair[0].url, masks)
+    right, right_names = mask_page(after, pair[1].url, masks)
+    if not left_names and not right_names:
+        return pair
+    hidden.names.update(left_names, right_names)
+    hidden.snapshots["recorded"][pair[0].page] = left
+    hidden.snapshots["observed"][pair[1].page] = right
+    return _with_digests(pair[0], left), _with_digests(pair[1], right)
+
+
+def _without_errors(observation: Observation, masks: tuple[Mask, ...], names: set[str]) -> Observation:
+    kept = []
+    urls = [page.url for page in observation.pages]
+    for error in observation.console_errors:
+        found = {
+            mask.name
+            for mask in masks
+            if isinstance(mask.part, ConsoleErrorPart)
+            and error.startswith(mask.part.prefix)
+            and (mask.url == "*" or any(mask.is_for(url) for url in urls))
+        }
+        names |= found
+        if not found:
+            kept.append(error)
+    return observation.model_copy(update={"console_errors": tuple(kept)})
+
+
+def _first_of(
+    known: dict[int, PageSnapshot], other: Callable[[int], PageSnapshot | None]
+) -> Callable[[int], PageSnapshot | None]:
+    return lambda page: known[page] if page in known else other(page)
+
+
+def _digests(page: PageObservation) -> tuple[tuple[str, str], ...]:
+    return tuple((frame.path, frame.digest) for frame in page.frames)
+
+
+def _with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservation:
+    digests = {frame.path: frame_digest(frame) for frame in snapshot.frames}
+    frames = tuple(frame.model_copy(update={"digest": digests.get(frame.path, frame.digest)}) for frame in page.frames)
+    return page.model_copy(update={"frames": frames})
+
+
+def _find(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[Route, list[Mask]]]:
+    """Yield the nodes that masks name, each once, with its masks."""
+    hopes = [(mask, path_steps(mask.part.path)) for mask in masks if isinstance(mask.part, _NODE_PARTS)]
+    waiting: list[tuple[Route, Literal["child", "shadow"], tuple[DomNode, ...], list[_Hope]]]
+    waiting = [((), "child", (root,), hopes)] if hopes else []
+    while waiting:
+        route, kind, nodes, wanted = waiting.pop()
+        for place, sibling in _siblings(nodes):
+            here, below, shadow = _advance(wanted, sibling)
+            node, way = nodes[place], (*route, (kind, place))
+            if here:
+                yield way, here
+            if below and node.children:
+                waiting.append((way, "child", node.children, below))
+            if shadow and node.shadow:
+                waiting.append((way, "shadow", node.shadow, shadow))
+
+
+def _advance(hopes: list[_Hope], sibling: Sibling) -> tuple[list[Mask], list[_Hope], list[_Hope]]:
+    """Say which paths end at a node, and which go on below it and in its shadow root."""
+    here: dict[str, Mask] = {}
+    below: list[_Hope] = []
+    shadow: list[_Hope] = []
+    for mask, steps in hopes:
+        rest = steps
+        if steps[0].tag == ANY_DEPTH:
+            below.append((mask, steps))
+            shadow.append((mask, steps))
+            rest = steps[1:]
+        if not rest[0].names(sibling):
+            continue
+        after = rest[1:]
+        if not after:
+            here[mask.name] = mask
+        elif after[0].tag != SHADOW:
+            below.append((mask, after))
+        elif len(after) > 1:
+            shadow.append((mask, after[1:]))
+    return list(here.values()), below, shadow
+
+
+def _siblings(nodes: tuple[DomNode, ...]) -> Iterator[tuple[int, Sibling]]:
+    """Call nodes as DOM differences do: what does not count for a digest has no number."""
+    counting = [(place, node, TEXT_STEP if node.is_text else node.tag) for place, node in enumerate(nodes)]
+    counting = [each for each in counting if is_significant(each[1])]
+    total = Counter(tag for _, _, tag in counting)
+    seen: Counter[str] = Counter()
+    for place, node, tag in counting:
+        seen[tag] += 1
+        identity = "" if node.is_text else node.attribute("id") or ""
+        yield place, Sibling(tag=tag, id=identity, number=seen[tag], total=total[tag])
+
+
+def _cut_out(root: DomNode, found: dict[Route, list[Mask]]) -> DomNode:
+    """Rebuild a tree from the last node to the first, so that no route leads elsewhere before it is walked."""
+    for route in sorted(found, reverse=True):
+        way = [root]
+        for kind, place in route[1:]:
+            way.append(((way[-1].shadow or ()) if kind == "shadow" else way[-1].children)[place])
+        changed: DomNode | None = way.pop()
+        for mask in found[route]:
+            if changed is not None and isinstance(mask.part, _NODE_PARTS):
+                changed = _without(changed, mask.part)
+        for kind, place in reversed(route[1:]):
+            changed = _with_child(way.pop(), kind, place, changed)
+        root = changed if changed is not None else DomNode(tag=root.tag, namespace=root.namespace)
+    return root
+
+
+def _without(node: DomNode, part: NodePart) -> DomNode | None:
+    """Hide one part of a node; None if that is all of it."""
+    match part:
+        case TextPart():
+            return (
+                None
+                if node.is_text
+                else replace(node, children=tuple(each for each in node.children if not each.is_text))
+            )
+        case AttributePart(name=name):
+            return replace(node, attributes=tuple(pair for pair in node.attributes if pair[0] != name))
+        case ValuePart(name=name):
+            return replace(node, state=tuple(pair for pair in node.state if pair[0] != name))
+        case SubtreePart():
+            return None
+
+
+def _with_child(node: DomNode, kind: Literal["child", "shadow"], place: int, child: DomNode | None) -> DomNode:
+    nodes = (node.shadow or ()) if kind == "shadow" else node.children
+    changed = (*nodes[:place], *(() if child is None else (child,)), *nodes[place + 1 :])
+    return replace(node, shadow=changed) if kind == "shadow" else replace(node, children=changed)

@@ -1,0 +1,185 @@
+"""Changes to a trace as data: proposed, shown as a difference, accepted, applied by one function."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.actions import Drag
+from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Result
+from eikon_engine.trace.mask import Mask, describe_mask
+from eikon_engine.trace.observation import Observation
+from eikon_engine.trace.record import Record
+from eikon_engine.trace.serializer import TRACE_FILE, trace_bytes
+from eikon_engine.trace.target import Identity
+from eikon_engine.trace.volatile import VolatileRule
+from eikon_engine.trace.volatile import describe as describe_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CONTEXT_LINES: Final = 3
+
+
+class AddMask(Record):
+    """Compare one part of some pages no more; the reason is the mask's."""
+
+    kind: Literal["add_mask"] = "add_mask"
+    mask: Mask
+
+
+class AddRule(Record):
+    """Look past one part of requests that changes from run to run; the reason is the rule's."""
+
+    kind: Literal["add_rule"] = "add_rule"
+    rule: VolatileRule
+
+
+class SetSettle(Record):
+    """Let another amount of page time pass in an action before it is observed."""
+
+    kind: Literal["set_settle"] = "set_settle"
+    action: str
+    """Id of the action."""
+    virtual_ms: float = Field(ge=0)
+    reason: str = Field(min_length=1)
+
+
+class SetObservation(Record):
+    """Compare an action with another observation from now on: a new baseline."""
+
+    kind: Literal["set_observation"] = "set_observation"
+    action: str
+    """Id of the action."""
+    observation: Observation
+    result: Result | None = None
+    """How the action ends; None leaves what is recorded."""
+    identity: Identity | None = None
+    """The element it hits; None leaves what is recorded."""
+    identity_second: Identity | None = None
+    """The element a drag ends on; None leaves what is recorded."""
+    reason: str = Field(min_length=1)
+
+
+class SetEnvironment(Record):
+    """Replay in a stated environment where the recording kept none."""
+
+    kind: Literal["set_environment"] = "set_environment"
+    environment: Environment
+    reason: str = Field(min_length=1)
+
+
+Operation: TypeAlias = Annotated[
+    AddRule | AddMask | SetSettle | SetObservation | SetEnvironment, Field(discriminator="kind")
+]
+
+
+class TracePatch(Record):
+    """Changes to one trace, in the order in which they are made."""
+
+    operations: tuple[Operation, ...] = ()
+
+
+def apply_patch(trace: ExecutionTrace, patch: TracePatch) -> ExecutionTrace:
+    """Return the trace with all changes made.
+
+    Raises:
+        TraceFieldError: an action is not in the trace, or stands there twice, or has no observation to change.
+    """
+    for operation in patch.operations:
+        trace = _applied(trace, operation)
+    return trace
+
+
+def render_patch(trace: ExecutionTrace, patch: TracePatch) -> str:
+    """Show what a patch changes in `trace.json`, as a unified diff; empty if nothing changes."""
+    before, after = (
+        trace_bytes(each).decode().splitlines(keepends=True) for each in (trace, apply_patch(trace, patch))
+    )
+    return "".join(difflib.unified_diff(before, after, f"a/{TRACE_FILE}", f"b/{TRACE_FILE}", n=CONTEXT_LINES))
+
+
+def reason_of(operation: Operation) -> str:
+    """Return why a change is made."""
+    match operation:
+        case AddMask(mask=mask):
+            return mask.reason
+        case AddRule(rule=rule):
+            return rule.reason
+        case _:
+            return operation.reason
+
+
+def describe(operation: Operation) -> str:
+    """Say in a few words what a change does."""
+    match operation:
+        case AddMask(mask=mask):
+            return f"mask {describe_mask(mask)}"
+        case AddRule(rule=rule):
+            return f"do not compare {describe_rule(rule)}"
+        case SetSettle(action=action, virtual_ms=virtual_ms):
+            return f"let {virtual_ms:.0f} ms of page time pass in {action}"
+        case SetObservation(action=action):
+            return f"take a new baseline for {action}"
+        case SetEnvironment():
+            return "state the environment"
+
+
+def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:
+    match operation:
+        case AddMask(mask=mask):
+            return trace.model_copy(update={"masks": (*trace.masks, mask)})
+        case AddRule(rule=rule):
+            return _with_rule(trace, rule)
+        case SetEnvironment(environment=environment):
+            return trace.model_copy(update={"environment": environment})
+        case SetSettle(action=name):
+            return _with_action(trace, name, lambda action: _with_budget(action, operation))
+        case SetObservation(action=name):
+            return _with_action(trace, name, lambda action: _with_baseline(action, operation))
+
+
+def _with_rule(trace: ExecutionTrace, rule: VolatileRule) -> ExecutionTrace:
+    if trace.network is None:
+        message = "patch: wanted a network part for a rule about requests, the trace has none; record the mission again"
+        raise TraceFieldError(message)
+    network = trace.network.model_copy(update={"rules": (*trace.network.rules, rule)})
+    return trace.model_copy(update={"network": network})
+
+
+def _with_action(trace: ExecutionTrace, name: str, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
+    found = [action.id for subgoal in trace.subgoal_traces for action in subgoal.actions_taken].count(name)
+    if found != 1:
+        message = f"patch: wanted one action with the id {name!r} in the trace, found {found}; name another one"
+        raise TraceFieldError(message)
+    subgoals = tuple(
+        subgoal.model_copy(
+            update={"actions_taken": tuple(change(each) if each.id == name else each for each in subgoal.actions_taken)}
+        )
+        for subgoal in trace.subgoal_traces
+    )
+    return trace.model_copy(update={"subgoal_traces": subgoals})
+
+
+def _with_budget(action: ActionTrace, operation: SetSettle) -> ActionTrace:
+    if action.observation is None:
+        message = f"patch: wanted an observation of {action.id} whose page time can be set, found none; set one first"
+        raise TraceFieldError(message)
+    observation = action.observation.model_copy(update={"virtual_ms": operation.virtual_ms})
+    return action.model_copy(update={"observation": observation})
+
+
+def _with_baseline(action: ActionTrace, operation: SetObservation) -> ActionTrace:
+    performed = action.action
+    target = getattr(performed, "target", None)
+    if target is not None and operation.identity is not None:
+        performed = performed.model_copy(update={"target": target.model_copy(update={"identity": operation.identity})})
+    if isinstance(performed, Drag) and operation.identity_second is not None:
+        second = performed.to.model_copy(update={"identity": operation.identity_second})
+        performed = performed.model_copy(update={"to": second})
+    update = {"action": performed, "observation": operation.observation, "result": operation.result or action.result}
+    return action.model_copy(update=update)

@@ -1,0 +1,196 @@
+"""Certify real bundles in a real browser."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.certify.propose_rules import propose_rules
+from eikon_engine.certify.runs import replay_in_turn
+from eikon_engine.certify.stress import busy_machine
+from eikon_engine.errors import NetworkPartMissingError, UsageError
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.mask import Mask, TextPart
+from eikon_engine.trace.patch import AddMask, SetEnvironment, SetObservation
+from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.volatile import QueryKeyRule
+from tests.certify.conftest import change_actions
+from tests.replay.conftest import replay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from eikon_engine.certify.certification import Certification
+    from eikon_engine.trace.execution import ActionTrace
+
+
+def run_certify(folder: Path, **changes: object) -> Certification:
+    """Certify a bundle with two runs; what more page time does is tested without a browser."""
+    options = CertifyOptions(**{"runs": 2, "doublings": 0, **changes})  # type: ignore[arg-type] # of the test
+    return asyncio.run(certify(open_bundle(folder), options))
+
+
+def everything_in(folder: Path) -> dict[str, bytes]:
+    """Read all files of a bundle."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_bundle_that_replays_equally_is_certified_as_it_is(bundle: Callable[[str], Path], tmp_path: Path) -> None:
+    """Nothing is proposed, the trace stays, and replays say that the bundle is certified until it is changed."""
+    folder = bundle("stable")
+    before = everything_in(folder)
+
+    certification = run_certify(folder)
+    assert everything_in(folder) == before
+    report = accept(open_bundle(folder), certification)
+
+    written = everything_in(folder)
+    assert (report.status, report.patch.operations, report.diff) == ("certified", (), "")
+    assert {name: written[name] for name in before} == before
+    assert json.loads(written["certificate.json"])["runs"] == 2
+    assert replay(folder, tmp_path / "run").certified == "certified"
+    assert "Certified    yes: 2 equal runs" in (tmp_path / "run" / "replay_summary.txt").read_text()
+
+    write_trace(read_trace(folder).model_copy(update={"mission_text": "Buy rye bread"}), folder)
+    changed = replay(folder, tmp_path / "run")
+    assert (changed.certified, changed.verdict) == ("stale", "faithful")
+    assert changed.certified_why.startswith("the trace changed")
+
+
+def test_a_random_text_is_masked_and_nothing_else(bundle: Callable[[str], Path], tmp_path: Path) -> None:
+    """Runs disagree on one text: exactly it is masked, and the replay is faithful and tells what it lost."""
+    folder = bundle("shows_key")
+    assert replay(folder, tmp_path / "run").verdict == "diverged"
+
+    certification = run_certify(folder)
+    report = certification.report
+
+    masks = [each.mask for each in report.patch.operations if isinstance(each, AddMask)]
+    assert report.status == "proposed"
+    assert len(masks) == len(report.patch.operations) == 1
+    assert (masks[0].name, masks[0].part) == ("key-text", TextPart(path="html > body > p#key"))
+    assert masks[0].reason.startswith("differed in 1 of 2 runs: ")
+    assert '+   "name": "key-text",' in report.diff
+    assert read_trace(folder).masks == ()
+
+    accept(open_bundle(folder), certification)
+    outcome = replay(folder, tmp_path / "run")
+    assert (outcome.verdict, outcome.certified) == ("faithful", "certified")
+    assert [step.masked for step in outcome.subgoals[0].steps if step.kind == "action"] == [("key-text",)] * 2
+    assert "mask key-text: hid something at 2 action(s)" in (tmp_path / "run" / "replay_summary.txt").read_text()
+
+
+def test_a_recording_without_observations_gets_a_baseline(bundle: Callable[[str], Path], tmp_path: Path) -> None:
+    """A trace that says nothing of its pages is unverifiable; with the accepted baseline it replays faithfully."""
+
+    def forget(action: ActionTrace) -> ActionTrace:
+        target = getattr(action.action, "target", None)
+        update = {"target": target.model_copy(update={"identity": None})} if target is not None else {}
+        return action.model_copy(update={"observation": None, "action": action.action.model_copy(update=update)})
+
+    folder = bundle("stable")
+    change_actions(folder, forget, environment=None)
+    assert replay(folder, tmp_path / "run").verdict == "unverifiable"
+
+    certification = run_certify(folder)
+    kinds = [type(each) for each in certification.report.patch.operations]
+    assert kinds == [SetEnvironment, SetObservation, SetObservation]
+    accept(open_bundle(folder), certification)
+
+    outcome = replay(folder, tmp_path / "run")
+    assert (outcome.verdict, outcome.certified) == ("faithful", "certified")
+
+
+def test_a_recording_that_nothing_meets_gets_a_new_baseline(bundle: Callable[[str], Path]) -> None:
+    """All runs agree against the recording: another observation is proposed, with the reason."""
+
+    def age(action: ActionTrace) -> ActionTrace:
+        assert action.observation is not None
+        pages = tuple(page.model_copy(update={"title": "older"}) for page in action.observation.pages)
+        return action.model_copy(update={"observation": action.observation.model_copy(update={"pages": pages})})
+
+    folder = bundle("stable")
+    change_actions(folder, age)
+
+    report = run_certify(folder).report
+
+    reasons = [each.reason for each in report.patch.operations if isinstance(each, SetObservation)]
+    assert (report.status, report.rounds, len(report.patch.operations)) == ("proposed", 2, 2)
+    assert len(reasons) == 2
+    assert reasons[0].startswith("2 of 2 runs agreed against the recording: title-changed")
+
+
+def test_a_mission_that_is_not_done_is_not_certified(bundle: Callable[[str], Path]) -> None:
+    """A target that is not there any more is no new baseline: the bundle is diverged, and nothing can be accepted."""
+
+    def misname(action: ActionTrace) -> ActionTrace:
+        target = getattr(action.action, "target", None)
+        if target is None:
+            return action
+        changed = action.action.model_copy(
+            update={"target": target.model_copy(update={"selector": "#gone"}), "timeout_ms": 100.0}
+        )
+        return action.model_copy(update={"action": changed})
+
+    folder = bundle("stable")
+    change_actions(folder, misname)
+
+    certification = run_certify(folder)
+
+    assert (certification.report.status, certification.report.rounds) == ("diverged", 1)
+    assert "target-missing" in {finding.code for finding in certification.report.findings}
+    with pytest.raises(UsageError, match="nothing is written"):
+        accept(open_bundle(folder), certification)
+
+
+def test_a_random_part_of_a_request_gets_a_rule(bundle: Callable[[str], Path]) -> None:
+    """A cache-buster that no seed reaches is a miss in every run; exactly its key is proposed as a rule."""
+    folder = bundle("asks_with_key")
+    options = CertifyOptions(runs=2)
+
+    runs = asyncio.run(replay_in_turn(options)(open_bundle(folder), 2))
+    rules = propose_rules([run.outcome.network.misses for run in runs], ())
+
+    (rule,) = rules
+    assert isinstance(rule, QueryKeyRule)
+    assert (rule.name, rule.method, rule.url.endswith("/price")) == ("_", "GET", True)
+    assert rule.reason.startswith("differed in 2 of 2 runs: recorded '")
+
+
+def test_no_recorded_network_wants_to_be_told(bundle: Callable[[str], Path]) -> None:
+    """Doing a mission for real several times is not done unasked."""
+    folder = bundle("stable")
+    change_actions(folder, lambda action: action, network=None)
+
+    with pytest.raises(NetworkPartMissingError, match="--network live"):
+        run_certify(folder)
+
+
+def test_stress_ends_with_its_block() -> None:
+    """The busy processes run inside the block, and are gone after it."""
+    with busy_machine() as ids:
+        for process in ids:
+            os.kill(process, 0)
+
+    for process in ids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_a_mask_that_hides_nothing_is_warned_of(bundle: Callable[[str], Path], tmp_path: Path) -> None:
+    """Coverage that is given away for nothing is told in the outcome; the verdict stays."""
+    folder = bundle("stable")
+    mask = Mask(name="clock", reason="it ticks", part=TextPart(path="** > p#clock"))
+    change_actions(folder, lambda action: action, masks=(mask,))
+
+    outcome = replay(folder, tmp_path / "run")
+
+    assert outcome.verdict == "faithful"
+    assert [warning for warning in outcome.warnings if warning.startswith("mask clock hid nothing")]
