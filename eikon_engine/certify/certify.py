@@ -13,7 +13,7 @@ from eikon_engine.certify.certification import Certification, CertificationRepor
 from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.find import find_obstacles, status_of
 from eikon_engine.certify.overlay import BlobsOnTop
-from eikon_engine.certify.runs import replay_in_turn
+from eikon_engine.certify.runs import replay_together
 from eikon_engine.certify.stress import busy_machine
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import NetworkPartMissingError, UsageError
@@ -65,7 +65,7 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     """
     original = read_trace(bundle.root)
     _require_network(bundle, options)
-    replay = run_many or replay_in_turn(options)
+    replay = run_many or replay_together(options)
     dom = BlobsOnTop(bundle.dom)
     draft = Draft(original=original, dom=dom, doublings=options.doublings)
     with busy_machine() if options.stress else nullcontext():

@@ -23,6 +23,8 @@ class CertifyOptions:
 
     runs: int = 5
     """How many replays have to agree."""
+    parallel: int = 4
+    """How many of them run at once; on a live site, one after the other."""
     stress: bool = False
     """Keep the machine busy during the runs."""
     network: Literal["sealed", "live"] = "sealed"

@@ -1,4 +1,4 @@
-"""Replay a bundle some times, one run after the other."""
+"""Replay a bundle some times, several at once."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eikon_engine.certify.seen import ActionKey, Hit, PageKey, RunSeen, page_key
-from eikon_engine.errors import ReplayDivergenceError
+from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
-from eikon_engine.replay.replay_engine import ReplayEngine
 
 if TYPE_CHECKING:
     from eikon_engine.browser.worker import Performed
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.seen import RunMany
-    from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.plan import PlannedStep
+    from eikon_engine.replay.run import Run
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.dom import PageSnapshot
 
@@ -41,40 +40,46 @@ class Witness:
                 self.gallery.setdefault(page_key(page), snapshot)
 
 
-def replay_in_turn(options: CertifyOptions) -> RunMany:
-    """Return the way to replay a bundle in fresh browsers, one after the other."""
+def replay_together(options: CertifyOptions) -> RunMany:
+    """Return the way to replay a bundle several times at once, in one browser."""
 
     async def replay(bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
         gallery: dict[PageKey, PageSnapshot] = {}
-        seen = []
-        for number in range(1, runs + 1):
-            witness = Witness(gallery)
-            outcome = await _replay_once(bundle, options, witness)
-            seconds = (outcome.ended_at - outcome.started_at).total_seconds()
-            options.progress(f"run {number} of {runs}: {outcome.verdict}, {seconds:.1f} s")
-            seen.append(RunSeen(outcome=outcome, hits=witness.hits, gallery=gallery))
-        return tuple(seen)
+        witnesses = [Witness(gallery) for _ in range(runs)]
+        over = 0
+        parallel = 1 if options.network == "live" else options.parallel
+
+        def tell(_place: int, run: Run) -> None:
+            nonlocal over
+            over += 1
+            seconds = (run.outcome.ended_at - run.outcome.started_at).total_seconds()
+            options.progress(f"run {over} of {runs}: {run.outcome.verdict}, {seconds:.1f} s")
+
+        with tempfile.TemporaryDirectory(prefix="eikon-certify-") as folder:
+            chosen = [
+                _replay_options(options, witness, Path(folder) / str(number))
+                for number, witness in enumerate(witnesses)
+            ]
+            done = await replay_many(bundle, chosen, parallel=parallel, ended=tell)
+        for run in done:
+            if run.error is not None:
+                raise run.error
+        return tuple(
+            RunSeen(outcome=run.outcome, hits=witness.hits, gallery=gallery)
+            for run, witness in zip(done, witnesses, strict=True)
+        )
 
     return replay
 
 
-async def _replay_once(bundle: Bundle, options: CertifyOptions, witness: Witness) -> ReplayOutcome:
-    with tempfile.TemporaryDirectory(prefix="eikon-certify-") as folder:
-        engine = ReplayEngine(
-            ReplayOptions(
-                browser_path=options.browser_path,
-                artifacts_dir=Path(folder) / "run",
-                network=options.network,
-                on_divergence="continue",
-                secrets=options.secrets,
-                reports=(),
-                watchers=(witness.watch,),
-                now=options.now,
-            )
-        )
-        try:
-            return await engine.replay_async(bundle)
-        except ReplayDivergenceError:
-            if engine.last_run is None:
-                raise
-            return engine.last_run.outcome
+def _replay_options(options: CertifyOptions, witness: Witness, folder: Path) -> ReplayOptions:
+    return ReplayOptions(
+        browser_path=options.browser_path,
+        artifacts_dir=folder,
+        network=options.network,
+        on_divergence="continue",
+        secrets=options.secrets,
+        reports=(),
+        watchers=(witness.watch,),
+        now=options.now,
+    )

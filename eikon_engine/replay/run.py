@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder
 from eikon_engine.replay.step import StepRunner
 from eikon_engine.replay.steps import replay
-from eikon_engine.replay.worker_for import worker_for
+from eikon_engine.replay.worker_for import browser_for, worker_in
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.certificate import certificate_state
 from eikon_engine.trace.file_name import file_name_for
@@ -27,8 +28,10 @@ from eikon_engine.trace.serializer import TRACE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
+    from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.options import ReplayOptions, Report
@@ -46,8 +49,12 @@ class Run:
     """What cut it off; None if it came to its end, or stopped at a divergence."""
 
 
-async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Report, ...]) -> Run:
+async def run_replay(
+    bundle: Bundle, options: ReplayOptions, reports: tuple[Report, ...], browser: LaunchedBrowser | None = None
+) -> Run:
     """Replay a bundle, and leave its artifacts behind, whatever ends the run.
+
+    `browser` is one that runs already, of a bundle that was verified; else one is launched, after the bundle was read.
 
     Raises:
         EikonError: nothing could be replayed, and nothing was written: the plan asks for what is not here, or the HAR
@@ -55,19 +62,21 @@ async def run_replay(bundle: Bundle, options: ReplayOptions, reports: tuple[Repo
         BaseException: the run was interrupted, or is at fault itself; its artifacts are written.
     """
     plan = plan_replay(bundle, options)
-    verify_bundle(bundle)
+    if browser is None:
+        verify_bundle(bundle)
     with har_source(options.har, options.secrets) as har:
-        return await _run(replace(plan, har=har), options, reports)
+        return await _run(replace(plan, har=har), options, reports, browser)
 
 
-async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...]) -> Run:
+async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], browser: LaunchedBrowser | None) -> Run:
     """Replay what was planned and checked."""
-    binary = find_browser(options.browser_path, environ=os.environ, headless=options.headless)
+    binary = browser.binary if browser is not None else find_for(options)
+    running = nullcontext(browser) if browser is not None else browser_for(plan, options, binary)
     folder = RunFolder(_artifacts_dir(plan, options))
     collector = Collector(plan, options, options.now())
     error: EikonError | None = None
     try:
-        async for event in _events(plan, options, folder, binary):
+        async for event in _events(plan, options, folder, running):
             collector.take(event)
     except EikonError as caught:
         error = caught
@@ -80,11 +89,13 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...]) 
     return Run(outcome=outcome, folder=folder.root, error=error)
 
 
-async def _events(plan: Plan, options: ReplayOptions, folder: RunFolder, binary: BrowserBinary) -> AsyncIterator[Event]:
+async def _events(
+    plan: Plan, options: ReplayOptions, folder: RunFolder, running: AbstractAsyncContextManager[LaunchedBrowser]
+) -> AsyncIterator[Event]:
     """Yield the events of a run, journalled, with the evidence of each step kept."""
     sequence = 0
     steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
-    async with worker_for(plan, options, binary) as opened:
+    async with running as browser, worker_in(browser, plan, options) as opened:
         runner = StepRunner(plan, opened.worker, options, opened.environment)
         evidence = EvidenceWriter(folder, runner, opened.worker)
         stream = replay(plan, runner, options, (opened.browser, opened.environment))
@@ -106,6 +117,15 @@ async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep]
         step = steps[event.subgoal, event.outcome.sequence]
         return event.model_copy(update={"outcome": evidence.of_skill(step, event.outcome)})
     return event
+
+
+def find_for(options: ReplayOptions) -> BrowserBinary:
+    """Find the browser that the options ask for.
+
+    Raises:
+        BrowserMissingError: there is none.
+    """
+    return find_browser(options.browser_path, environ=os.environ, headless=options.headless)
 
 
 def verify_bundle(bundle: Bundle) -> None:

@@ -50,17 +50,27 @@ class OpenedWorker:
 
 
 @asynccontextmanager
-async def worker_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) -> AsyncIterator[OpenedWorker]:
-    """Launch a browser as the recording had it, with the traffic of the plan.
+async def browser_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) -> AsyncIterator[LaunchedBrowser]:
+    """Launch a browser as the recording had it; several replays of one plan may run in it, each in its own context.
 
     Raises:
         BrowserError: there is no browser, or it does not start.
+    """
+    async with _sink(plan) as sink, launch_browser(_launch(plan, options, binary, sink)) as launched:
+        yield launched
+
+
+@asynccontextmanager
+async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOptions) -> AsyncIterator[OpenedWorker]:
+    """Open a fresh context in a running browser, with the traffic of the plan and a sink of its own.
+
+    Raises:
         TraceError: the recorded network or storage state cannot be read.
     """
     recorded = plan.trace.environment
     traffic = _traffic(plan)
     secrets = Secrets(options.secrets)
-    async with _sink(plan) as sink, launch_browser(_launch(plan, options, binary, sink)) as launched:
+    async with _sink(plan) as sink:
         environment = await _environment(launched, recorded, options)
         session = SessionOptions(
             environment=environment,

@@ -12,7 +12,7 @@ import pytest
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
-from eikon_engine.certify.runs import replay_in_turn
+from eikon_engine.certify.runs import replay_together
 from eikon_engine.certify.stress import busy_machine
 from eikon_engine.errors import NetworkPartMissingError, UsageError
 from eikon_engine.trace.bundle import open_bundle
@@ -155,7 +155,7 @@ def test_a_random_part_of_a_request_gets_a_rule(bundle: Callable[[str], Path]) -
     folder = bundle("asks_with_key")
     options = CertifyOptions(runs=2)
 
-    runs = asyncio.run(replay_in_turn(options)(open_bundle(folder), 2))
+    runs = asyncio.run(replay_together(options)(open_bundle(folder), 2))
     rules = propose_rules([run.outcome.network.misses for run in runs], ())
 
     (rule,) = rules
