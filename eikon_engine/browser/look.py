@@ -24,9 +24,10 @@ LOOK: Final = "() => window.__eikon__?.look?.() ?? [document.readyState === 'com
 init_look.js."""
 PENDING: Final = """async () => {
   const own = window.__eikon__ ?? {};
-  return [0, 0, (own.pending ?? 0) + (own.workerCount?.() ? await own.restWorkers() : 0), 0];
+  const loading = document.readyState === 'complete' ? 0 : 1;
+  return [loading, 0, (own.pending ?? 0) + (own.workerCount?.() ? await own.restWorkers() : 0), 0];
 }"""
-"""Ask for the answers alone."""
+"""Ask whether a document loads, and for the answers."""
 ARRIVED: Final = "() => { if (window.__eikon__) window.__eikon__.leaving = null; return [0, 0, 0, 0] }"
 """Tell the documents that are still there after a navigation that they stay: it brought a file, or nothing."""
 WAIVE: Final = """() => {

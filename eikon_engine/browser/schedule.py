@@ -36,6 +36,12 @@ OVERDUE_MS: Final = 1000.0
 hurried, happens only to a replay that has left its recording, and counts as late."""
 
 
+CALM: Final = 2
+"""Round trips without news after which a page asks for nothing more, as when the session comes to rest."""
+CALM_LOADING: Final = 6
+"""As above, for a page that loads: what its markup asks for is heard of some time after the page has answered."""
+
+
 @dataclass(slots=True, eq=False)
 class _Turn:
     """Something whose cause is there, and that waits for its moment."""
@@ -218,10 +224,11 @@ class Schedule:
         before = set(self._waiting)
         try:
             async with asyncio.timeout(BLOCKED_S):
-                calm = 0
-                while calm < 2:  # noqa: PLR2004 - as when the session comes to rest
+                calm, wanted = 0, CALM
+                while calm < wanted:
                     seen = await look_at(self._ledger, PENDING, skip_leaving=True)
                     calm = calm + 1 if seen.pending <= self.unanswered_fetches() else 0
+                    wanted = CALM_LOADING if seen.loading else CALM
                     if self._waiting.keys() - before:
                         return False
         except TimeoutError:

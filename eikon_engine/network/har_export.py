@@ -82,6 +82,8 @@ def _ours(exchange: Exchange) -> JsonObject:
         "completion": exchange.completion,
         "started_ms": exchange.started_ms,
         "completed_ms": exchange.completed_ms,
+        "phase": exchange.phase,
+        "pieces": [piece.model_dump(mode="json") for piece in exchange.pieces],
         "is_navigation": exchange.request.is_navigation,
         "frame": exchange.request.frame,
         "end": _kind(exchange),

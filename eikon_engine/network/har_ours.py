@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.har_entry import OURS, entry_fault
 from eikon_engine.trace.field_errors import field_error
 
@@ -58,6 +59,8 @@ def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchan
             started_ms=ours.number("started_ms"),
             completed_ms=ours.number_if_there("completed_ms"),
             completion=_whole(ours, "completion") if ours.value.get("completion") is not None else None,
+            phase=_whole(ours, "phase"),
+            pieces=tuple(Piece.model_validate_json(json.dumps(each.value)) for each in ours.nodes("pieces")),
         )
     except ValidationError as error:
         raise entry_fault(first.node, error) from error

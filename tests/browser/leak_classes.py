@@ -86,7 +86,7 @@ CLASSES: Final = (
     ),
     LeakClass(
         name="fetch of a shared worker",
-        fate="reported",
+        fate="blocked",
         script="new SharedWorker(blob(`" + EACH + "fetch(place + '/shared').catch(() => 0)`))",
     ),
     LeakClass(
@@ -94,7 +94,7 @@ CLASSES: Final = (
     ),
     LeakClass(
         name="fetchLater",
-        fate="silent",
+        fate="blocked",
         script=EACH + "window.fetchLater?.(place.replace('http:', 'https:') + '/later', {activateAfter: 0})",
     ),
     LeakClass(

@@ -143,6 +143,7 @@ UNGUARDED = {
     ("launch.py", "close"),
     ("environment.py", ANY),
     ("session.py", ANY),
+    ("session_storage.py", ANY),
     ("page_clock.py", "run_for"),
     ("socket_player.py", "close"),
     ("capture.py", ANY),

@@ -332,7 +332,8 @@ def test_worker_of_a_running_clock_runs_by_itself(live_browser: Room, site: Page
     with worker_desk(live_browser, stepped=False) as desk:
         show(desk, "")
         late = desk.js(
-            f"new Promise(done => {{ new Worker({BLOB.format(source)}).onmessage = e => done(e.data - Date.now()) }})"
+            "new Promise(done => { const begin = Date.now(); "
+            f"new Worker({BLOB.format(source)}).onmessage = e => done(e.data - begin) }})"
         )
 
         assert 5 <= late < 5000
