@@ -92,5 +92,7 @@ async def try_group(browser: Browser, site: LeakSite, names: list[str]) -> None:
     await page.goto(site.url)
     await page.evaluate("names => names.forEach(name => document.getElementById(`leak-${name}`).click())", names)
     wanted = [name for name in names if name in REACHING]
-    await watching.wait_for_function(_ALL_CAME, arg=wanted, timeout=20_000, polling=50)
+    async with asyncio.timeout(20):
+        while not await watching.evaluate(_ALL_CAME, wanted):
+            await watching.evaluate("new Promise(over => setTimeout(over, 50))")
     await context.close()
