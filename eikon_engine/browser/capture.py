@@ -11,7 +11,7 @@ from eikon_engine.browser.observe import key_of
 from eikon_engine.browser.streams import StreamCapture
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
-from eikon_engine.network.socket import INLINE_LIMIT, SocketClosed, SocketMessage, SocketOpened
+from eikon_engine.network.socket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
     from playwright.async_api import Request, Response
@@ -65,6 +65,13 @@ class NetworkCapture:
         url = self._session.redactor.text(url)
         self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.rest.moment()))
 
+    def accepted(self, socket: int, protocol: str, extensions: str) -> None:
+        """Write that the server took a connection."""
+        moment = self._session.rest.moment()
+        self._writer.append_socket(
+            SocketAccepted(socket=socket, protocol=protocol, extensions=extensions, moment=moment)
+        )
+
     def message(self, socket: int, sender: Side, content: str | bytes) -> None:
         """Write a message."""
         binary = isinstance(content, bytes)
@@ -105,6 +112,8 @@ class NetworkCapture:
 
     async def close(self) -> None:
         """Write what is still open: failed requests nobody downloaded, and requests that never ended."""
+        if isinstance(self._session.traffic, LiveTraffic) and self._session.traffic.sockets is not None:
+            self._session.traffic.sockets.listeners.remove(self)
         await asyncio.gather(*self._tasks)
         for request in tuple(self._awaiting_download.values()):
             self._write(request, response=None, hops=(), failure=ABORTED, complete=True)
@@ -139,8 +148,8 @@ class NetworkCapture:
 
     async def _record(self, root: Request, last: Request) -> None:
         if last.failure is not None:
-            stream = self._streams.stream(last)
-            if stream is not None and stream.is_events:
+            stream = await self._streams.ended(last)
+            if stream is not None and last.existing_response is not None:
                 await self._write_stream(root, last, stream, complete=True)
                 return
             if last.failure == ABORTED and last.is_navigation_request():
@@ -155,10 +164,7 @@ class NetworkCapture:
         if answer is None:
             self._write(root, response=None, hops=hops, failure="net::ERR_EMPTY_RESPONSE", complete=True)
             return
-        stream = self._streams.stream(last)
-        if stream is not None and stream.is_events and sum(map(len, stream.content)) == stream.size:
-            await self._write_stream(root, last, stream, complete=True)
-            return
+        stream = await self._streams.ended(last)
         response = await self._response(answer)
         pieces = _pieces(stream, response.body)
         self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
@@ -175,13 +181,13 @@ class NetworkCapture:
             self._write(request, response=None, hops=(), failure=None, complete=False)
 
     async def _write_stream(self, root: Request, last: Request, stream: Stream, *, complete: bool) -> None:
-        """Write what an event source got."""
+        """Write a body that did not come whole: of an event source, or one that was given up or broke off."""
         answer = last.existing_response
         if answer is None:
             return
         content = b"".join(stream.content)
         if len(content) != stream.size:
-            lost = f"{stream.size - len(content)} of {stream.size} bytes of an event source were lost"
+            lost = f"{stream.size - len(content)} of {stream.size} bytes of a body that did not end were lost"
             self.warnings.append(f"{self._session.redactor.text(last.url)}: {lost}")
             stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
         body = self._writer.write_blob(self._session.redactor.data(content)) if content else None
@@ -192,9 +198,10 @@ class NetworkCapture:
             headers=await self._headers(answer),
             body=body,
         )
-        pieces = _pieces(stream, body)
+        pieces = _pieces(stream, body, whole=False)
         hops = await self._hops(root, last)
-        self._write(root, response=response, hops=hops, failure=None, complete=complete, pieces=pieces)
+        failure = last.failure if complete and last.failure != ABORTED and not stream.is_events else None
+        self._write(root, response=response, hops=hops, failure=failure, complete=complete, pieces=pieces)
 
     async def _response(self, answer: Response) -> RecordedResponse:
         from playwright.async_api import Error
@@ -278,9 +285,13 @@ class NetworkCapture:
         )
 
 
-def _pieces(stream: Stream | None, body: BlobRef | None) -> tuple[Piece, ...]:
+def _pieces(stream: Stream | None, body: BlobRef | None, *, whole: bool = True) -> tuple[Piece, ...]:
     """Say how a body came, if in pieces and all of it was heard; secrets that were taken out change its size."""
-    if stream is None or not stream.comes_in_pieces or stream.size != (body.size if body is not None else 0):
+    if (
+        stream is None
+        or (whole and not stream.comes_in_pieces)
+        or stream.size != (body.size if body is not None else 0)
+    ):
         return ()
     return tuple(Piece(length=length, moment=moment) for length, moment in stream.moments)
 

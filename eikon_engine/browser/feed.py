@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 STREAM_HEADER: Final = "x-eikon-stream"
 """Names the stream that is fed in place of a body; init_streams.js takes it away again."""
+REDIRECTED_HEADER: Final = "x-eikon-redirected"
+"""Names where redirects led that were taken out; init_streams.js tells scripts, and takes the header away."""
 _EXPOSE: Final = "access-control-expose-headers"
 _FEED: Final = "([name, data, ends]) => window.__eikon__.feed(name, data, ends)"
 
 
-def with_stream_header(headers: HeaderPairs, name: str) -> HeaderPairs:
-    """Say which stream brings the body, in a way that scripts of another origin may read too."""
-    return (*headers, (STREAM_HEADER, name), (_EXPOSE, STREAM_HEADER))
+def with_own_header(headers: HeaderPairs, name: str, value: str) -> HeaderPairs:
+    """Add a header of ours, in a way that scripts of another origin may read too."""
+    return (*headers, (name, value), (_EXPOSE, name))
 
 
 async def feed(schedule: Schedule, request: Request, exchange: Exchange, body: bytes) -> None:
@@ -43,4 +45,4 @@ async def feed(schedule: Schedule, request: Request, exchange: Exchange, body: b
     if exchange.moment is not None:
         async with schedule.turn(exchange.moment):
             if not gone:
-                await give(b"", "end")
+                await give(b"", "end" if exchange.failure is None else "failure")

@@ -82,6 +82,9 @@
       reportError(error);
     }
   };
+  // The first document of a popup leaves its window to the next one, with everything that was put in place there.
+  const again = 'pending' in own;
+  own.pending = 0;
   const { setInterval: setIntervalOfClock, setTimeout: setTimeoutOfClock } = window;
   window.setInterval = function setInterval(callback, delay, ...rest) {
     return setIntervalOfClock.call(window, guarded(callback), Math.max(1, Number(delay) || 0), ...rest);
@@ -120,8 +123,7 @@
   }
 
   // What a page has asked for, and not been told yet: the driver hears of a request only some time after the page sent it.
-  own.pending = 0;
-  if (window.fetch) {
+  if (window.fetch && !again) {
     window.fetch = new Proxy(window.fetch, {
       apply(native, self, values) {
         const answer = Reflect.apply(native, self, values);
@@ -130,7 +132,7 @@
       },
     });
   }
-  XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
+  if (!again) XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
     apply(native, self, values) {
       own.pending += 1;
       let ends = () => { own.pending -= 1; ends = () => {}; };

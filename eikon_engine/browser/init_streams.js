@@ -3,7 +3,9 @@
 // pieces are fed to a stream in its place. Part of recording and replay alike, so that event sources behave alike.
 (() => {
   const own = window.__eikon__;
+  if (own.feed) return; // the window of a popup's first document is that of its next one, too
   const NAME = 'x-eikon-stream';
+  const REDIRECTED = 'x-eikon-redirected';
   const sources = new Map();
   const sourceOf = id => {
     if (!sources.has(id)) {
@@ -22,35 +24,50 @@
     const text = atob(base64);
     if (text.length) source.controller.enqueue(Uint8Array.from(text, each => each.charCodeAt(0)));
     if (ends === 'end') source.controller.close();
+    if (ends === 'failure') source.controller.error(new TypeError('network error'));
     source.over = ends !== '';
   };
 
-  const streamed = (response, id, signal) => {
-    const source = sourceOf(id);
-    signal?.addEventListener('abort', () => {
-      if (!source.over) source.controller.error(signal.reason);
-      source.over = true;
-    });
-    const headers = new Headers(response.headers);
-    headers.delete(NAME);
-    const copy = new Response(source.stream, { status: response.status, statusText: response.statusText, headers });
-    for (const name of ['url', 'redirected', 'type']) Object.defineProperty(copy, name, { value: response[name] });
-    return copy;
+  // What a response says of itself: a served redirect was flattened, and a stream is a response that we made.
+  const told = (response, native) => {
+    const to = native.headers.get(REDIRECTED);
+    const told = { url: to ?? native.url, redirected: to !== null || native.redirected, type: native.type };
+    for (const name of Object.keys(told)) Object.defineProperty(response, name, { value: told[name] });
+    return response;
+  };
+  const without = headers => {
+    const left = new Headers(headers);
+    left.delete(NAME);
+    left.delete(REDIRECTED);
+    return left;
+  };
+  const served = (native, signal) => {
+    const id = native.headers.get(NAME);
+    if (id === null && !native.headers.has(REDIRECTED)) return native;
+    let body = native.body;
+    if (id !== null) {
+      const source = sourceOf(id);
+      body = source.stream;
+      signal?.addEventListener('abort', () => {
+        if (!source.over) source.controller.error(signal.reason);
+        source.over = true;
+      });
+    }
+    const { status, statusText } = native;
+    return told(new Response(body, { status, statusText, headers: without(native.headers) }), native);
   };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
       apply(native, self, values) {
         const signal = values[1]?.signal ?? values[0]?.signal;
-        return Reflect.apply(native, self, values).then(response => {
-          const id = response.headers.get(NAME);
-          return id === null ? response : streamed(response, id, signal);
-        });
+        return Reflect.apply(native, self, values).then(response => served(response, signal));
       },
     });
   }
 
   // https://html.spec.whatwg.org/multipage/server-sent-events.html, over fetch, with the page's own timers.
   const { fetch, setTimeout } = window;
+  const later = window.__pwClock?.builtins?.setTimeout ?? setTimeout;
   class EventSource extends EventTarget {
     static CONNECTING = 0;
     static OPEN = 1;
@@ -78,7 +95,7 @@
     get CLOSED() { return 2; }
     close() {
       this.#state = 2;
-      this.#abort.abort();
+      later(() => this.#abort.abort(), 500); // what has come already may still be on its way to a recording
     }
 
     handler(kind, value) {

@@ -71,6 +71,8 @@ class PageLedger:
         self._arrived = False
         self.fault: EikonError | None = None
         """What went wrong where nobody could be told at once."""
+        self.news = 0
+        """How often something happened of which no request tells."""
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
         self._now = Happenings()
@@ -122,6 +124,11 @@ class PageLedger:
     def note_key(self, key: str) -> None:
         """Note what a page opened or sent beside its requests."""
         self._now.keys.append(key)
+        self.note_news()
+
+    def note_news(self) -> None:
+        """Note that a page was given something, or gave something, beside its requests."""
+        self.news += 1
         self.changed.set()
 
     def mark_dead(self) -> None:

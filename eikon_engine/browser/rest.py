@@ -181,13 +181,14 @@ class Rest:
                 continue
             if self._ledger.take_arrival():
                 await look_at(self._ledger, ARRIVED)
+            news = self._ledger.news
             seen = await look_at(self._ledger, main_only=bool(calm))
             self._workers = bool(seen.workers) or (bool(calm) and self._workers)
             if seen.moving and repaints < REPAINTS:
                 repaints += 1
                 await seen.paint(self._ledger)
             complete = self._complete(seen.loading, seen.pending) and not (seen.moving and repaints < REPAINTS)
-            calm = calm + 1 if complete and not self._busy() else 0
+            calm = calm + 1 if complete and not self._busy() and news == self._ledger.news else 0
             if not complete and time.monotonic() > busy_at + UNFINISHED_S:
                 self._ledger.uncommitted.clear()
                 await look_at(self._ledger, WAIVE)

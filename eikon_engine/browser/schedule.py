@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -36,6 +36,8 @@ OVERDUE_MS: Final = 1000.0
 hurried, happens only to a replay that has left its recording, and counts as late."""
 
 
+PATIENCE_S: Final = 0.05
+"""Wall time between two looks at what keeps a turn from being over."""
 CALM: Final = 2
 """Round trips without news after which a page asks for nothing more, as when the session comes to rest."""
 CALM_LOADING: Final = 6
@@ -189,10 +191,17 @@ class Schedule:
         self._done.clear()
         self._delivering = 1
         turn.granted.set()
-        await self._done.wait()
+        await self._given()
         self._delivering = 0
         self._drop_past(order)
-        self._ledger.changed.set()
+        self._ledger.note_news()
+
+    async def _given(self) -> None:
+        """Wait until a turn is over; a page that waits for its next document takes nothing before that one."""
+        while not self._done.is_set() and not any(turn.at_once for turn in self._waiting.values()):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(PATIENCE_S):
+                    await self._done.wait()
 
     def _drop_past(self, order: int) -> None:
         """Forget a moment that was taken; what should have come before it, and may still do so, is late from now on."""

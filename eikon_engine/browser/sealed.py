@@ -8,14 +8,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.feed import feed, with_stream_header
+from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
 from eikon_engine.browser.net_errors import ABORT_CODES
+from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.schedule import FETCHES, Schedule
 from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.network.socket import SocketClosed, SocketMessage, SocketOpened
+from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class SealedTraffic:
         session.rest.pending.append(lambda: self._redoing)
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
+        await session.context.add_init_script(own_script("init_sockets.js"))
 
     async def stop(self) -> None:
         """End what is still being delivered."""
@@ -158,12 +160,15 @@ class SealedTraffic:
     async def _give(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
         hops = () if exchange.request.is_navigation else exchange.hops
         cookies = tuple(pair for hop in hops for pair in hop.headers if pair[0].lower() == "set-cookie")
-        headers = (*cookies, *response.headers)
-        if not exchange.pieces or route.request.resource_type not in FETCHES:
+        headers: HeaderPairs = (*cookies, *response.headers)
+        if hops and route.request.resource_type == "fetch":
+            target = self._now.session.restorer.restore(response.url.encode()).decode()
+            headers = with_own_header(headers, REDIRECTED_HEADER, target)
+        if not exchange.pieces or route.request.resource_type != "fetch":
             await self._fulfill(route, response.status, headers, self._body(response))
             return
-        name = str(exchange.ordinal)
-        await self._fulfill(route, response.status, with_stream_header(headers, name), b"")
+        headers = with_own_header(headers, STREAM_HEADER, str(exchange.ordinal))
+        await self._fulfill(route, response.status, headers, b"")
         body = self._body(response) if response.body is not None else b""
         self._spawn(feed(self._now.schedule, route.request, exchange, body))
 
@@ -265,8 +270,14 @@ def _moments(recording: NetworkRecording) -> Iterator[Moment]:
             yield event.moment
 
 
-def _sender(event: SocketMessage | SocketClosed) -> str:
-    return event.sender if isinstance(event, SocketMessage) else event.closer
+def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:
+    match event:
+        case SocketMessage():
+            return event.sender
+        case SocketClosed():
+            return event.closer
+        case SocketAccepted():
+            return "server"
 
 
 def _is_main_document(request: Request) -> bool:

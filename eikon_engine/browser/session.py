@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.ledger import PageLedger
+from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
 from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
@@ -162,7 +162,7 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
             for script in init_scripts(options):
                 await context.add_init_script(script)
             if options.proxy is not None:
-                await context.add_init_script(_own_script("init_leaving.js"))
+                await context.add_init_script(own_script("init_leaving.js"))
     return context
 
 
@@ -207,23 +207,19 @@ def context_arguments(options: SessionOptions) -> dict[str, Any]:
 def init_scripts(options: SessionOptions) -> tuple[str, ...]:
     """Return the scripts that run in every document, in their order; the same ones in recording and replay."""
     seed = options.environment.random_seed
-    determinism = _own_script("init_determinism.js")
+    determinism = own_script("init_determinism.js")
     comment_end = determinism.index("(seed =>")
     return (
         f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});",
         worker_script(seed, stepped=not options.natural),
-        *map(_own_script, PLAIN_SCRIPTS),
+        *map(own_script, PLAIN_SCRIPTS),
         surroundings_script(options.environment),
     )
 
 
 def surroundings_script(environment: Environment) -> str:
     """Return the script that tells pages of the machine what the recording knew of it."""
-    source = _own_script("init_surroundings.js")
+    source = own_script("init_surroundings.js")
     told = {"hardwareConcurrency": environment.cpu_count, "deviceMemory": environment.device_memory_gb}
     body = source[source.index("(told =>") :].strip()
     return f"{body}({json.dumps(told)});"
-
-
-def _own_script(name: str) -> str:
-    return files("eikon_engine.browser").joinpath(name).read_text(encoding="utf-8")

@@ -7,9 +7,18 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.sockets import MARK, tell, tell_lost
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.rules import apply_rules_to_socket_url, apply_rules_to_text
-from eikon_engine.network.socket import SocketClosed, SocketMessage, SocketOpened, message_key, socket_key
+from eikon_engine.network.socket import (
+    ABNORMAL,
+    SocketAccepted,
+    SocketClosed,
+    SocketMessage,
+    SocketOpened,
+    message_key,
+    socket_key,
+)
 from eikon_engine.outcome.outcomes import NetworkMiss
 
 if TYPE_CHECKING:
@@ -144,7 +153,7 @@ class _Playing:
         self._url = next(each.url for each in events if isinstance(each, SocketOpened))
         self._expected = [each for each in events if isinstance(each, SocketMessage) and each.sender == "page"]
         self._sent = 0
-        self._over = False
+        self._over = self._accepted = False
 
     async def run(self, session: Session, schedule: Schedule) -> None:
         from playwright.async_api import Error
@@ -176,16 +185,24 @@ class _Playing:
             await schedule.woken()
 
     async def _give(self, session: Session, event: SocketEvent) -> None:
-        if self._over:
-            return
         if isinstance(event, SocketMessage):
+            if self._over:
+                return
             content = session.restorer.restore(self._player.content(event))
             self._route.send(content if event.binary else content.decode())
+        elif isinstance(event, SocketAccepted):
+            self._accepted = True
+            tell(self._route, accepted={"protocol": event.protocol, "extensions": event.extensions})
         elif isinstance(event, SocketClosed):
             self._over = True
-            await self._route.close(code=event.code, reason=event.reason)
+            if event.code == ABNORMAL:
+                tell_lost(self._route, event.reason, was_open=self._accepted)
+            else:
+                await self._route.close(code=event.code, reason=event.reason)
 
     def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
+        if isinstance(content, str) and content.startswith(MARK):
+            return
         url = session.redactor.text(self._route.url)
         data = session.redactor.key_data(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)

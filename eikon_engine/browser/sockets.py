@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from eikon_engine.network.socket import message_key, socket_key
+from eikon_engine.network.socket import ABNORMAL, message_key, socket_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
     from eikon_engine.network.socket import Side
 
 
+MARK: Final = "\0eikon:"
+"""Begins what a page and the driver tell each other of a socket; see init_sockets.js."""
+
+
 class SocketListener(Protocol):
     """Somebody who wants to know what goes over the sockets of a session."""
 
     def opened(self, socket: int, url: str) -> None:
         """Hear of a new socket; sockets are counted from 0."""
+
+    def accepted(self, socket: int, protocol: str, extensions: str) -> None:
+        """Hear that the page is told of its connection."""
 
     def message(self, socket: int, sender: Side, content: str | bytes) -> None:
         """Hear of a message, at the moment in which it is passed on."""
@@ -62,6 +70,7 @@ class _Line:
         self._page_side = page_side
         self._server_side = page_side.connect_to_server()
         self._from_server: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
+        self.accepted = False
         self.waiting = 0
         """How many messages of the server are not passed on yet."""
         self._closing: asyncio.Task[None] | None = None
@@ -78,6 +87,9 @@ class _Line:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _on_page_message(self, content: str | bytes) -> None:
+        if isinstance(content, str) and content.startswith(MARK):
+            self._queue(self._accept, json.loads(content.removeprefix(MARK)))
+            return
         note_message(self._sockets.session, self._page_side.url, content)
         for listener in self._sockets.listeners:
             listener.message(self._ordinal, "page", content)
@@ -85,7 +97,6 @@ class _Line:
 
     def _on_page_close(self, code: int | None, reason: str | None) -> None:
         self._tell_closed("page", code, reason)
-        self._task.cancel()
         self._closing = asyncio.ensure_future(_close(self._server_side, code, reason))
 
     def _queue(self, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
@@ -100,9 +111,15 @@ class _Line:
                 await self._sockets.session.rest.gate.wait()
                 await pass_on()
                 self.waiting -= 1
-                self._sockets.session.ledger.changed.set()
+                self._sockets.session.ledger.note_news()
         finally:
             self.waiting = 0
+
+    async def _accept(self, agreed: dict[str, str]) -> None:
+        self.accepted = True
+        for listener in self._sockets.listeners:
+            listener.accepted(self._ordinal, agreed["protocol"], agreed["extensions"])
+        tell(self._page_side, accepted=agreed)
 
     async def _hand_over(self, content: str | bytes) -> None:
         for listener in self._sockets.listeners:
@@ -111,11 +128,24 @@ class _Line:
 
     async def _close_page_side(self, code: int | None, reason: str | None) -> None:
         self._tell_closed("server", code, reason)
-        await _close(self._page_side, code, reason)
+        if code == ABNORMAL:
+            tell_lost(self._page_side, reason or "", was_open=self.accepted)
+        else:
+            await _close(self._page_side, code, reason)
 
     def _tell_closed(self, closer: Side, code: int | None, reason: str | None) -> None:
         for listener in self._sockets.listeners:
             listener.closed(self._ordinal, closer, code, reason or "")
+
+
+def tell(side: WebSocketRoute, **news: object) -> None:
+    """Tell init_sockets.js what became of a page's socket."""
+    side.send(MARK + json.dumps(news))
+
+
+def tell_lost(side: WebSocketRoute, reason: str, *, was_open: bool) -> None:
+    """Tell a page that its connection failed, or was lost."""
+    tell(side, closed={"code": ABNORMAL, "reason": reason, "wasClean": False, "error": not was_open})
 
 
 async def _close(side: WebSocketRoute, code: int | None, reason: str | None) -> None:

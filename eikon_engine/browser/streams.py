@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 SPLIT_S: Final = 0.005
 """Pieces that come closer to each other are one: the network cuts bodies where it likes."""
+END_S: Final = 2.0
+"""Wall time that the protocol has for telling the end of a body that has ended."""
 LARGEST: Final = 1_000_000
 """Bodies of more bytes are no streams that a page shows piece by piece."""
 EVENTS: Final = "text/event-stream"
@@ -29,8 +32,9 @@ class Stream:
     moments: list[tuple[int, Moment]]
     """Lengths with their moments; the first is that of the headers."""
     content: list[bytes] = field(default_factory=list)
-    """What came, where nobody else can tell: of event sources."""
+    """What came, for bodies that nobody else can tell: those of event sources, and those that did not come whole."""
     last_s: float = 0.0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def size(self) -> int:
@@ -64,8 +68,17 @@ class StreamCapture:
         for _, page in self._session.ledger.open_pages():
             await self._listen(page)
 
+    async def ended(self, request: Request) -> Stream | None:
+        """Return how the body of a request came that is over; the protocol may tell so later than Playwright."""
+        stream = self.stream(request)
+        if stream is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(END_S):
+                    await stream.ended.wait()
+        return stream
+
     def stream(self, request: Request) -> Stream | None:
-        """Return how the body of a request came; None if nothing was heard of it."""
+        """Return how the body of a request comes; None if nothing was heard of it."""
         place = self._places.get(request)
         if place is None:
             return None
@@ -89,6 +102,8 @@ class StreamCapture:
             devtools.on("Network.requestWillBeSent", self._on_sent)
             devtools.on("Network.responseReceived", lambda event: self._on_response(devtools, event))
             devtools.on("Network.dataReceived", self._on_data)
+            devtools.on("Network.loadingFinished", self._on_end)
+            devtools.on("Network.loadingFailed", self._on_end)
             await devtools.send("Network.enable")
         except Error:
             return  # the page is gone: it has no streams
@@ -104,10 +119,9 @@ class StreamCapture:
             return
         moments = [(0, self._session.rest.moment())]
         self._streams[event["requestId"]] = Stream(is_events=is_events, moments=moments)
-        if is_events:
-            self._spawn(self._read_events(devtools, event["requestId"]))
+        self._spawn(self._read(devtools, event["requestId"]))
 
-    async def _read_events(self, devtools: CDPSession, name: str) -> None:
+    async def _read(self, devtools: CDPSession, name: str) -> None:
         from playwright.async_api import Error
 
         stream = self._streams[name]
@@ -131,6 +145,11 @@ class StreamCapture:
         else:
             stream.moments.append((event["dataLength"], self._session.rest.moment()))
         stream.last_s = event["timestamp"]
+
+    def _on_end(self, event: dict[str, Any]) -> None:
+        stream = self._streams.get(event["requestId"])
+        if stream is not None:
+            stream.ended.set()
 
     def _spawn(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
         task = asyncio.ensure_future(work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.sockets import LiveSockets
 from eikon_engine.outcome.outcomes import NetworkOutcome
 
@@ -59,6 +60,7 @@ class LiveTraffic:
         session.context.on("request", lambda request: self._note_stray(session, request))
         await session.context.route("**/*", self._pass_on)
         await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
+        await session.context.add_init_script(own_script("init_sockets.js"))
 
     async def stop(self) -> None:
         """End what waits to be passed on."""

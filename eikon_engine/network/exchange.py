@@ -67,7 +67,10 @@ class Piece(Record):
 
 
 class Exchange(Record):
-    """A request, its redirects, and its answer or failure; neither of the two while it was still pending at the end."""
+    """A request, its redirects, and its answer or failure; neither of the two while it was still pending at the end.
+
+    Both are there for a body that broke off after some pieces.
+    """
 
     ordinal: int = Field(ge=0)
     """Place in the order in which the requests of the mission were issued."""
@@ -111,7 +114,7 @@ class Exchange(Record):
 
     @model_validator(mode="after")
     def _ends_in_one_way(self) -> Self:
-        if self.response is not None and self.failure is not None:
+        if self.response is not None and self.failure is not None and not self.pieces:
             message = f"response (status {self.response.status}) and failure ({self.failure}) are both given; keep one"
             raise ValueError(message)
         if (self.completed_ms is None) != (self.completion is None):

@@ -14,6 +14,8 @@ from eikon_engine.trace.record import Record
 Side: TypeAlias = Literal["page", "server"]
 METHOD = "WEBSOCKET"
 """What stands in the place of a method in the keys of sockets and of messages that a page sends."""
+ABNORMAL = 1006
+"""Close code of a connection that failed, or was lost (RFC 6455, section 7.1.5)."""
 INLINE_LIMIT = 4096
 """Texts of more characters are kept as blobs."""
 
@@ -25,6 +27,17 @@ class SocketOpened(Record):
     socket: int = Field(ge=0)
     """Place in the order of opening."""
     url: str = Field(min_length=1)
+    moment: Moment
+
+
+class SocketAccepted(Record):
+    """The server took the connection, and the page was told."""
+
+    kind: Literal["accepted"] = "accepted"
+    socket: int = Field(ge=0)
+    protocol: str = ""
+    """Subprotocol that the server chose."""
+    extensions: str = ""
     moment: Moment
 
 
@@ -61,7 +74,9 @@ class SocketClosed(Record):
     moment: Moment
 
 
-SocketEvent: TypeAlias = Annotated[SocketOpened | SocketMessage | SocketClosed, Field(discriminator="kind")]
+SocketEvent: TypeAlias = Annotated[
+    SocketOpened | SocketAccepted | SocketMessage | SocketClosed, Field(discriminator="kind")
+]
 
 
 def socket_key(url: str) -> str:
