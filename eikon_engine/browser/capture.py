@@ -49,6 +49,7 @@ class NetworkCapture:
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaiting_download: dict[str, Request] = {}
         self.warnings: list[str] = []
+        session.rest.catch_up.append(self._streams.catch_up)
         session.context.on("request", self._on_request)
         session.context.on("requestfinished", self._on_end)
         session.context.on("requestfailed", self._on_end)
@@ -255,6 +256,8 @@ class NetworkCapture:
         key, occurrence = self._places.pop(root)
         started = self._started.pop(root)
         ended = self._ends.pop(root, None) if complete else None
+        if ended is not None and pieces:
+            pieces, ended = _before(pieces, ended)
         self._writer.append(
             Exchange(
                 ordinal=ordinal,
@@ -294,6 +297,16 @@ def _pieces(stream: Stream | None, body: BlobRef | None, *, whole: bool = True) 
     ):
         return ()
     return tuple(Piece(length=length, moment=moment) for length, moment in stream.moments)
+
+
+def _before(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], Moment]:
+    """Put pieces that were heard of only after their end before it."""
+    late = [piece for piece in pieces if piece.moment.order > end.order]
+    if not late:
+        return pieces, end
+    last = Piece(length=sum(piece.length for piece in late), moment=end)
+    on_time = tuple(piece for piece in pieces if piece.moment.order < end.order)
+    return (*on_time, last), end.model_copy(update={"order": late[-1].moment.order})
 
 
 def _root(request: Request) -> Request:

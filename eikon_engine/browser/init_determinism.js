@@ -58,7 +58,9 @@
       return (state[0] = (word ^ first ^ (first >>> 19)) >>> 0);
     };
     if (!scope.Crypto) return;
+    const real = scope.Crypto.prototype.getRandomValues;
     const fill = function getRandomValues(array) {
+      if (scope.__eikon__?.unseeded) return real.call(scope.crypto, array); // for the driver's own needs
       const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
       for (let index = 0; index < bytes.length; index++) bytes[index] = next() & 0xff;
       return array;

@@ -13,7 +13,12 @@
     #inside = false;
 
     constructor(...values) {
-      super(...values);
+      own.unseeded = true; // Playwright knows sockets by numbers that it draws here, those of all contexts together
+      try {
+        super(...values);
+      } finally {
+        own.unseeded = false;
+      }
       this.#state = this.readyState;
       Object.defineProperty(this, 'readyState', {
         get: () => this.#told || this.#inside || this.#state > 1 ? this.#state : 0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 LONG_LIVED: Final = frozenset({"eventsource", "websocket", "ping"})
 """Resource types that are open for as long as a page lives, and never keep it from being at rest."""
+STREAMED: Final = frozenset({"fetch", "xhr"})
+STREAM_S: Final = 1.0
+"""Wall time after which a body that has begun and not ended counts as one that comes for as long as the page lives."""
 WITHOUT_DOCUMENT: Final = (204, 205)
 """Statuses after which a page stays as it is."""
 FIRST_ERROR: Final = 400
@@ -65,6 +69,8 @@ class PageLedger:
         self.pages: list[Page] = []
         self.answers: list[DialogAnswer] = []
         self.in_flight: set[Request] = set()
+        self.answered: dict[Request, float] = {}
+        """When the answer to a request in flight began, on the monotonic clock."""
         self.uncommitted: set[Request] = set()
         """Documents whose answer has come and that no frame shows yet."""
         self.crashed: bool = False
@@ -100,6 +106,11 @@ class PageLedger:
         )
         return any(_frame_of(request) is page.main_frame for request in asked)
 
+    def is_stream(self, request: Request) -> bool:
+        """Say whether a page has had the beginning of an answer for so long that nobody waits for its end."""
+        begun = self.answered.get(request)
+        return begun is not None and request.resource_type in STREAMED and time.monotonic() - begun > STREAM_S
+
     def take(self) -> Happenings:
         """Return what happened since the last call, and begin anew."""
         happened, self._now = self._now, Happenings()
@@ -118,6 +129,7 @@ class PageLedger:
     def forget(self, request: Request) -> None:
         """Stop waiting for a request that will never end."""
         self.in_flight.discard(request)
+        self.answered.pop(request, None)
         self.uncommitted.discard(request)
         self.changed.set()
 
@@ -209,6 +221,8 @@ class PageLedger:
         request = response.request
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             self.in_flight.discard(request)
+        elif request in self.in_flight:
+            self.answered[request] = time.monotonic()
         if not request.is_navigation_request():
             return
         self._now.responses.append(response)
@@ -220,6 +234,7 @@ class PageLedger:
     def _on_request_finished(self, request: Request) -> None:
         self._arrived = self._arrived or request.is_navigation_request()
         self.in_flight.discard(request)
+        self.answered.pop(request, None)
         self.changed.set()
 
     def _on_request_failed(self, request: Request) -> None:

@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 CAPTURE_TRIES: Final = 20
 """A page that navigates on its own between rest and snapshot is brought to rest again, this many times."""
+_POLICY: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
+OF_SOCKETS: Final = "WebSocket connection to "
+"""How the browser begins to tell of a socket that failed; in a replay there is no connection that it could speak of."""
 _NO_CONTENT: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
@@ -74,7 +77,9 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         ),
         downloads=tuple(seen for seen, _, _ in downloads),
         target=target,
-        console_errors=tuple(clean(session, _without_reason(text)) for text in happened.console_errors),
+        console_errors=tuple(
+            clean(session, _without_reason(text)) for text in happened.console_errors if not text.startswith(OF_SOCKETS)
+        ),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
         begun_ms=session.rest.begun_ms,
@@ -219,5 +224,5 @@ def clean(session: Session, text: str) -> str:
 
 
 def _without_reason(text: str) -> str:
-    """Drop the reason phrase of an HTTP status: servers word it differently, and it never reaches a page."""
-    return playable(_REASON_PHRASE.sub(r"\1", text))
+    """Drop what no recording holds and no page sees: why CORS keeps an answer back, and reason phrases of HTTP."""
+    return playable(_REASON_PHRASE.sub(r"\1", _POLICY.sub(r"\1", text)))

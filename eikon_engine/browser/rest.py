@@ -13,7 +13,7 @@ from eikon_engine.errors import BrowserDiedError
 from eikon_engine.network.moment import Moment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from playwright.async_api import Request
 
@@ -75,6 +75,8 @@ class Rest:
         self.gate.set()
         self.pending: list[Callable[[], int]] = []
         """Counters of work that is not a request: captures to read, navigations to redo."""
+        self.catch_up: list[Callable[[], Awaitable[None]]] = []
+        """What hears of news that come late."""
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
@@ -188,6 +190,8 @@ class Rest:
                 repaints += 1
                 await seen.paint(self._ledger)
             complete = self._complete(seen.loading, seen.pending) and not (seen.moving and repaints < REPAINTS)
+            if calm:
+                await asyncio.gather(*(each() for each in self.catch_up))
             calm = calm + 1 if complete and not self._busy() and news == self._ledger.news else 0
             if not complete and time.monotonic() > busy_at + UNFINISHED_S:
                 self._ledger.uncommitted.clear()
@@ -247,7 +251,7 @@ class Rest:
         if any(count() for count in self.pending):
             return True
         if self.agenda is None:
-            return bool(self._ledger.in_flight)
+            return any(not self._ledger.is_stream(each) for each in self._ledger.in_flight)
         return bool(self.agenda.due()) or any(not self.agenda.holds(each) for each in self._ledger.in_flight)
 
     def _demand_life(self) -> None:

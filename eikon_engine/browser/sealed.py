@@ -7,6 +7,7 @@ import json
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
 from eikon_engine.browser.net_errors import ABORT_CODES
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
 """Response headers that speak of the transport, which a served answer does not have."""
+BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
+"""What the browser says of an answer that the CORS policy keeps from the page."""
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -148,7 +151,9 @@ class SealedTraffic:
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
         async with self._now.schedule.turn(moment, route.request, at_once=_is_main_document(route.request)):
             response = exchange.response
-            if response is None:
+            if response is None and _was_refused_by_policy(exchange):
+                await self._fulfill(route, OK, (("access-control-allow-origin", "null"),), b"")
+            elif response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
             elif response.body_missing is not None:
                 self._notes.append(f"{exchange.key}: its body was lost in the recording ({response.body_missing})")
@@ -226,7 +231,7 @@ class SealedTraffic:
         from playwright.async_api import Error
 
         try:
-            await route.fulfill(status=status, headers=_served_headers(headers), body=body)
+            await route.fulfill(status=status, headers=_served_headers(headers, route.request.method), body=body)
         except Error:
             self._now.session.ledger.changed.set()  # the page or the request went away before its answer
 
@@ -280,6 +285,14 @@ def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:
             return "server"
 
 
+def _was_refused_by_policy(exchange: Exchange) -> bool:
+    """Say whether the browser kept an answer of another origin from a script, which it will do again without CORS."""
+    referer = dict(exchange.request.headers).get("referer", "")
+    ours, theirs = urlsplit(referer), urlsplit(exchange.request.url)
+    crosses = bool(referer) and (ours.scheme, ours.netloc) != (theirs.scheme, theirs.netloc)
+    return exchange.failure == BLOCKED_BY_POLICY and exchange.request.resource_type in FETCHES and crosses
+
+
 def _is_main_document(request: Request) -> bool:
     """Say whether a request is for the document of a page, which answers no question until it shows."""
     from playwright.async_api import Error
@@ -309,12 +322,12 @@ def _leading_to(target: str) -> bytes:
     return f"<!doctype html><script>{script}</script>".encode()
 
 
-def _served_headers(headers: HeaderPairs) -> dict[str, str]:
+def _served_headers(headers: HeaderPairs, method: str) -> dict[str, str]:
     """Join headers of one name: cookies by a line break, as Playwright wants them, others by a comma."""
     served: dict[str, str] = {}
     for name, value in headers:
         lower = name.lower()
-        if lower in DROPPED:
+        if lower in DROPPED and not (method == "HEAD" and lower == "content-length"):
             continue
         separator = "\n" if lower == "set-cookie" else ", "
         served[lower] = f"{served[lower]}{separator}{value}" if lower in served else value

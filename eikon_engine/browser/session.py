@@ -162,7 +162,7 @@ async def _open_context(browser: Browser, options: SessionOptions, clock: PageCl
             for script in init_scripts(options):
                 await context.add_init_script(script)
             if options.proxy is not None:
-                await context.add_init_script(own_script("init_leaving.js"))
+                await context.add_init_script(own_script("init_sealed.js"))
     return context
 
 

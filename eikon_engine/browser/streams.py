@@ -59,6 +59,7 @@ class StreamCapture:
         self._counts: defaultdict[tuple[str, str], int] = defaultdict(int)
         self._places: dict[Request, tuple[tuple[str, str], int]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._sessions: list[CDPSession] = []
 
     async def start(self) -> None:
         """Listen to the pages that are open, and to those that will be."""
@@ -67,6 +68,21 @@ class StreamCapture:
         context.on("request", self._on_request)
         for _, page in self._session.ledger.open_pages():
             await self._listen(page)
+
+    async def catch_up(self) -> None:
+        """Hear of everything that has come to a page so far; the protocol tells in order, though late."""
+        if all(stream.ended.is_set() for stream in self._streams.values()):
+            return
+        await asyncio.gather(*(self._answer(devtools) for devtools in self._sessions))
+
+    async def _answer(self, devtools: CDPSession) -> None:
+        from playwright.async_api import Error
+
+        try:
+            async with asyncio.timeout(END_S):
+                await devtools.send("Network.enable")
+        except (Error, TimeoutError):
+            return  # the page is gone, or waits for its next document
 
     async def ended(self, request: Request) -> Stream | None:
         """Return how the body of a request came that is over; the protocol may tell so later than Playwright."""
@@ -105,6 +121,7 @@ class StreamCapture:
             devtools.on("Network.loadingFinished", self._on_end)
             devtools.on("Network.loadingFailed", self._on_end)
             await devtools.send("Network.enable")
+            self._sessions.append(devtools)
         except Error:
             return  # the page is gone: it has no streams
 
@@ -113,9 +130,8 @@ class StreamCapture:
         self._asked[request["method"], request["url"]].append(event["requestId"])
 
     def _on_response(self, devtools: CDPSession, event: dict[str, Any]) -> None:
-        headers = {name.lower() for name in event["response"]["headers"]}
         is_events = event["response"].get("mimeType") == EVENTS
-        if event.get("type") != "Fetch" or ("content-length" in headers and not is_events):
+        if event.get("type") != "Fetch":
             return
         moments = [(0, self._session.rest.moment())]
         self._streams[event["requestId"]] = Stream(is_events=is_events, moments=moments)
@@ -145,6 +161,7 @@ class StreamCapture:
         else:
             stream.moments.append((event["dataLength"], self._session.rest.moment()))
         stream.last_s = event["timestamp"]
+        self._session.ledger.note_news()
 
     def _on_end(self, event: dict[str, Any]) -> None:
         stream = self._streams.get(event["requestId"])

@@ -1,0 +1,48 @@
+// Runs in every document of a sealed replay, where nothing reaches the network.
+(() => {
+  // What a document sends while it goes away gets past every route, is in no recording, and has nobody left to read its
+  // answer: it is not sent. The first document of a popup leaves its window to the next one, which is not gone.
+  const own = window.__eikon__;
+  const again = 'gone' in own;
+  own.gone = null;
+  window.addEventListener('pagehide', event => { own.gone = event.target; }, true);
+  window.addEventListener('pageshow', () => { own.gone = null; }, true);
+  if (again) return;
+  if (window.fetch) {
+    window.fetch = new Proxy(window.fetch, {
+      apply: (native, self, values) => own.gone === document ? new Promise(() => {}) : Reflect.apply(native, self, values),
+    });
+  }
+  if (window.Navigator?.prototype.sendBeacon) {
+    Navigator.prototype.sendBeacon = new Proxy(Navigator.prototype.sendBeacon, {
+      apply: (native, self, values) => own.gone === document || Reflect.apply(native, self, values),
+    });
+  }
+
+  // What is served was never uploaded, so that no upload ends: it does when the answer begins.
+  const sizeOf = body => {
+    if (typeof body === 'string') return new TextEncoder().encode(body).length;
+    return body?.size ?? body?.byteLength ?? String(body).length;
+  };
+  const uploads = new WeakMap();
+  window.XMLHttpRequest = new Proxy(window.XMLHttpRequest, {
+    construct(native, values, target) {
+      const request = Reflect.construct(native, values, target);
+      request.addEventListener('readystatechange', () => {
+        const body = uploads.get(request);
+        if (body === undefined || request.readyState !== 2) return;
+        uploads.delete(request);
+        const total = sizeOf(body), told = { lengthComputable: true, loaded: total, total };
+        for (const kind of ['progress', 'load', 'loadend']) request.upload.dispatchEvent(new ProgressEvent(kind, told));
+      });
+      request.upload.addEventListener('load', () => uploads.delete(request));
+      return request;
+    },
+  });
+  XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
+    apply(native, self, values) {
+      if (values[0] !== undefined && values[0] !== null) uploads.set(self, values[0]);
+      return Reflect.apply(native, self, values);
+    },
+  });
+})();
