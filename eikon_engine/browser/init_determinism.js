@@ -60,7 +60,8 @@
     if (!scope.Crypto) return;
     const real = scope.Crypto.prototype.getRandomValues;
     const fill = function getRandomValues(array) {
-      if (scope.__eikon__?.unseeded) return real.call(scope.crypto, array); // for the driver's own needs
+      // The driver's own needs are no page's.
+      if (scope.__eikon__?.unseeded) return real.call(scope.crypto, array);
       const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
       for (let index = 0; index < bytes.length; index++) bytes[index] = next() & 0xff;
       return array;

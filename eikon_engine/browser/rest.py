@@ -77,6 +77,8 @@ class Rest:
         """Counters of work that is not a request: captures to read, navigations to redo."""
         self.catch_up: list[Callable[[], Awaitable[None]]] = []
         """What hears of news that come late."""
+        self.behind_ms = 0.0
+        """Page time by which a replay is behind its recording: its actions took longer, and everything else waits."""
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
@@ -112,9 +114,11 @@ class Rest:
 
     async def begin(self, at_ms: float | None) -> None:
         """Begin an action; in a replay at the recorded page time, after everything that came before it."""
-        if self.agenda is not None and at_ms is not None and self._has_to_come(at_ms, self.agenda):
-            await self._pass(max(0.0, at_ms - self.now_ms))
-            await self.quiesce()
+        if self.agenda is not None and at_ms is not None:
+            if self._has_to_come(at_ms + self.behind_ms, self.agenda):
+                await self._pass(max(0.0, at_ms + self.behind_ms - self.now_ms))
+                await self.quiesce()
+            self.behind_ms = max(0.0, self.now_ms - at_ms)
         self._turn_phase()
         self._mark_ms = self._clock.now_ms
 

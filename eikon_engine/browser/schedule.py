@@ -129,13 +129,13 @@ class Schedule:
 
     def next_ms(self) -> float | None:
         """Return the page time of what comes next in this phase, and has not been due yet."""
-        here = (self._rest.phase, self._rest.now_ms)
+        here = (self._rest.phase, self._here_ms)
         while self._time < len(self._times) and self._times[self._time] <= here:
             self._time += 1
         if self._time == len(self._times):
             return None
         phase, at_ms = self._times[self._time]
-        return at_ms if phase == self._rest.phase else None
+        return at_ms + self._rest.behind_ms if phase == self._rest.phase else None
 
     def hurry(self) -> None:
         """Deliver what waits though its time has not come: nothing else goes on without it."""
@@ -165,8 +165,13 @@ class Schedule:
 
     def _is_past(self, moment: Moment) -> bool:
         """Say whether a moment was reached; what belongs to a later action comes all the same when it is overdue."""
-        here = (self._rest.phase, self._rest.now_ms)
-        return (moment.phase, moment.at_ms) <= here or moment.at_ms + OVERDUE_MS <= self._rest.now_ms
+        here = (self._rest.phase, self._here_ms)
+        return (moment.phase, moment.at_ms) <= here or moment.at_ms + OVERDUE_MS <= self._here_ms
+
+    @property
+    def _here_ms(self) -> float:
+        """Return the page time of the recording at which the replay stands."""
+        return self._rest.now_ms - self._rest.behind_ms
 
     async def _deliver(self) -> None:
         while True:

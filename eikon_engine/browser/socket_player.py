@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.sockets import MARK, tell, tell_lost
+from eikon_engine.network.fields import body_fields
 from eikon_engine.network.keys import canonical_url
-from eikon_engine.network.rules import apply_rules_to_socket_url, apply_rules_to_text
+from eikon_engine.network.rules import TIME, apply_rules_to_message, apply_rules_to_socket_url
 from eikon_engine.network.socket import (
     ABNORMAL,
     SocketAccepted,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 OVERDUE_PHASES: Final = 2
 """Phases after which a message no longer waits for the page's message that it followed in the recording."""
 SHOWN: Final = 200
+JSON: Final = "application/json"
 UNSUPPORTED: Final = 1011
 """Close code: the server met a condition that it did not expect (RFC 6455, section 7.4.1)."""
 
@@ -60,11 +62,8 @@ class SocketRules:
         """Compare two messages of a page, by the rules where they are not equal without."""
         if message_key(url, recorded) == message_key(url, sent):
             return True
-        try:
-            loose, used = apply_rules_to_text(url, recorded.decode(), self.rules)
-            loose_sent, _ = apply_rules_to_text(url, sent.decode(), self.rules)
-        except UnicodeDecodeError:
-            return False
+        loose, used = apply_rules_to_message(url, recorded, self.rules)
+        loose_sent, _ = apply_rules_to_message(url, sent, self.rules)
         if loose != loose_sent:
             return False
         self.use.count(used)
@@ -215,7 +214,7 @@ class _Playing:
             if self._player.rules.are_equal(self._url, recorded, data):
                 key = wanted
             else:
-                differences = (f"message: recorded {_shown(recorded)}, sent {_shown(data)}",)
+                differences = _differences(recorded, data)
                 reason = f"message {self._sent + 1} of the page on this socket is another one"
                 miss = NetworkMiss(key=key, reason=reason, nearest=wanted, differences=differences)
                 self._player.misses.append(miss)
@@ -226,6 +225,22 @@ class _Playing:
     def _stop(self, schedule: Schedule) -> None:
         self._over = True
         schedule.wake()
+
+
+def _differences(recorded: bytes, sent: bytes) -> tuple[str, ...]:
+    """Name the places in which two messages differ; both as they are where they are no JSON of one shape."""
+    if recorded != sent and TIME.sub(b"", recorded) == TIME.sub(b"", sent):
+        return (f"times in the body: recorded {_time(recorded)}, requested {_time(sent)}",)
+    ours, theirs = body_fields(recorded, JSON), body_fields(sent, JSON)
+    names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
+    if not names or ours.keys() != theirs.keys():
+        return (f"message: recorded {_shown(recorded)}, sent {_shown(sent)}",)
+    return tuple(f"body {name}: recorded {ours[name][:SHOWN]}, requested {theirs[name][:SHOWN]}" for name in names)
+
+
+def _time(content: bytes) -> str:
+    found = TIME.search(content)
+    return found[0].decode() if found else "none"
 
 
 def _shown(content: bytes) -> str:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.network.keys import BODY_MARK
-from eikon_engine.trace.volatile import FormFieldRule, HeaderRule, JsonPathRule, QueryKeyRule
+from eikon_engine.network.rules import SOCKET_METHOD
+from eikon_engine.trace.volatile import (
+    FormFieldRule,
+    HeaderRule,
+    JsonPathRule,
+    QueryKeyRule,
+    QueryStampRule,
+    TimestampRule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,8 +25,11 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkMiss
     from eikon_engine.trace.volatile import VolatileRule
 
-_DIFFERENCE: Final = re.compile(r"(?P<part>query|body|header) (?P<name>.+?): (?P<values>recorded .*)", re.DOTALL)
+_DIFFERENCE: Final = re.compile(r"(?P<part>query|body|header|times) (?P<name>.+?): (?P<values>recorded .*)", re.DOTALL)
 _REPEATED: Final = re.compile(r"\[\d+\]$")
+_STAMP: Final = re.compile(r"[0-9]{9,17}")
+_MANY: Final = 3
+"""As many addresses of one site that differ in the same part are a habit of the site: one rule for all of it."""
 _CLIPPED: Final = "…"
 _DIFFERS: Final = "differs from the recording"
 
@@ -60,12 +71,16 @@ def _rules_for(miss: NetworkMiss) -> list[tuple[VolatileRule, str]]:
     return rules
 
 
-def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:
+def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:  # noqa: PLR0911 - one kind a line
     if name.endswith(_CLIPPED):
         return None
     try:
+        if part == "times":
+            return TimestampRule(url=url, method=method, reason=_DIFFERS)
         if part == "header":
             return HeaderRule(name=name, url=url, method=method, reason=_DIFFERS)
+        if part == "query" and _STAMP.fullmatch(name):
+            return QueryStampRule(url=url, method=method, reason=_DIFFERS)
         if part == "query":
             return QueryKeyRule(name=_REPEATED.sub("", name), url=url, method=method, reason=_DIFFERS)
         if name.startswith("$"):
@@ -76,12 +91,30 @@ def _rule(part: str, name: str, url: str, method: str) -> VolatileRule | None:
 
 
 def _widened(rules: tuple[VolatileRule, ...]) -> list[tuple[VolatileRule, VolatileRule]]:
-    """Make one rule of those that name the same place in several elements of a list."""
-    groups: defaultdict[VolatileRule, list[VolatileRule]] = defaultdict(list)
+    """Make one rule of those that name the same place in several elements of a list, or at many addresses of a site."""
+    by_place: defaultdict[VolatileRule, list[VolatileRule]] = defaultdict(list)
     for rule in rules:
         path = re.sub(r"\[\d+\]", "[*]", rule.path) if isinstance(rule, JsonPathRule) else ""
-        groups[rule.model_copy(update={"path": path}) if path else rule].append(rule)
-    return [(found[0], shape if len(found) > 1 else found[0]) for shape, found in groups.items()]
+        by_place[rule.model_copy(update={"path": path}) if path else rule].append(rule)
+    places = [(found[0], shape if len(found) > 1 else found[0]) for shape, found in by_place.items()]
+    by_site: defaultdict[VolatileRule, list[tuple[VolatileRule, VolatileRule]]] = defaultdict(list)
+    for first, wide in places:
+        by_site[wide.model_copy(update={"url": _site(wide.url), "method": _side(wide.method)})].append((first, wide))
+    return [
+        each
+        for site, found in by_site.items()
+        for each in ([(found[0][0], site)] if len({wide.url for _, wide in found}) >= _MANY else found)
+    ]
+
+
+def _site(url: str) -> str:
+    scheme, mark, rest = url.partition("://")
+    return f"{scheme}{mark}{rest.partition('/')[0]}/*"
+
+
+def _side(method: str | None) -> str | None:
+    """Keep sockets apart from requests."""
+    return method if method == SOCKET_METHOD else None
 
 
 def _without_reason(rule: VolatileRule) -> VolatileRule:

@@ -24,7 +24,14 @@ from eikon_engine.network.keys import (
     write_json,
 )
 from eikon_engine.trace.redaction import without_encodings
-from eikon_engine.trace.volatile import FormFieldRule, HeaderRule, JsonPathRule, QueryKeyRule
+from eikon_engine.trace.volatile import (
+    FormFieldRule,
+    HeaderRule,
+    JsonPathRule,
+    QueryKeyRule,
+    QueryStampRule,
+    TimestampRule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +43,10 @@ if TYPE_CHECKING:
 SOCKET_METHOD: Final = "WEBSOCKET"
 URLENCODED: Final = "application/x-www-form-urlencoded"
 
+_STAMP: Final = re.compile(r"(^|&)[0-9]{9,17}(?=&|$)")
+"""A whole part of a query that is a number as long as times in seconds to microseconds are."""
+TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
+"""A date with a time of day, as in ISO 8601."""
 _PART_NAME: Final = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="([^"]*)"', re.IGNORECASE)
 _ESCAPED: Final = ((b"%22", b'"'), (b"%0D", b"\r"), (b"%0A", b"\n"))
 """How forms write these in the name of a part: https://html.spec.whatwg.org/#multipart-form-data."""
@@ -84,11 +95,14 @@ def loosen_exchange(exchange: Exchange, rules: Iterable[VolatileRule], read_body
     return Loosened(key=f"{method} {loosened}{mark}{digest}", rules=used)
 
 
-def apply_rules_to_text(url: str, text: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
-    """Blank what the rules name in a message of a socket; where none finds its part, the text stays as it is."""
+def apply_rules_to_message(
+    url: str, content: bytes, rules: Iterable[VolatileRule]
+) -> tuple[bytes, tuple[VolatileRule, ...]]:
+    """Blank what the rules name in a message of a socket; where none finds its part, the message stays as it is."""
     fitting = fitting_rules(SOCKET_METHOD, canonical_url(url), rules)
-    body, used = _blank_json(text.encode(errors="surrogatepass"), fitting)
-    return (body.decode(), used) if used else (text, ())
+    body, used = _blank_json(content, fitting)
+    plain, timed = _blank_times(body, fitting)
+    return (plain, (*used, *timed)) if used or timed else (content, ())
 
 
 def apply_rules_to_socket_url(url: str, rules: Iterable[VolatileRule]) -> tuple[str, tuple[VolatileRule, ...]]:
@@ -108,14 +122,17 @@ def _glob(pattern: str) -> re.Pattern[str]:
 
 
 def _is_about_bodies(rule: VolatileRule) -> bool:
-    return isinstance(rule, JsonPathRule | FormFieldRule)
+    return isinstance(rule, JsonPathRule | FormFieldRule | TimestampRule)
 
 
 def _blank_query(url: str, rules: tuple[VolatileRule, ...]) -> tuple[str, tuple[VolatileRule, ...]]:
     by_name = [rule for rule in rules if isinstance(rule, QueryKeyRule)]
     location, mark, query = url.partition("?")
     query, names = _blank_pairs(query, {rule.name for rule in by_name})
-    return location + mark + query, tuple(rule for rule in by_name if rule.name in names)
+    stamps = [rule for rule in rules if isinstance(rule, QueryStampRule)]
+    query, count = _STAMP.subn(r"\1", query) if stamps else (query, 0)
+    used = {*(rule for rule in by_name if rule.name in names), *(stamps if count else ())}
+    return location + mark + query, tuple(rule for rule in rules if rule in used)
 
 
 def _blank_pairs(text: str, names: set[str]) -> tuple[str, set[str]]:
@@ -139,10 +156,21 @@ def _blank_body(
     if wanted.body is None:
         return None, ()
     if wanted.media_type == URLENCODED:
-        return _blank_form(wanted.body, rules)
-    if wanted.media_type.startswith("multipart/"):
-        return _blank_multipart(wanted.body, rules)
-    return _blank_json(wanted.body, rules)
+        body, used = _blank_form(wanted.body, rules)
+    elif wanted.media_type.startswith("multipart/"):
+        body, used = _blank_multipart(wanted.body, rules)
+    else:
+        body, used = _blank_json(wanted.body, rules)
+    plain, timed = _blank_times(body, rules)
+    return plain, (*used, *timed)
+
+
+def _blank_times(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:
+    by_time = tuple(rule for rule in rules if isinstance(rule, TimestampRule))
+    if not by_time:
+        return body, ()
+    plain, count = TIME.subn(b"time", body)
+    return plain, by_time if count else ()
 
 
 def _blank_json(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, tuple[VolatileRule, ...]]:

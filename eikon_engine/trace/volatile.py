@@ -29,12 +29,24 @@ class QueryKeyRule(_Rule):
     """As the page means it, not percent-encoded."""
 
 
+class QueryStampRule(_Rule):
+    """A part of the query that is nothing but a number, as the time in `?1700000000000`, is not compared."""
+
+    kind: Literal["query_stamp"] = "query_stamp"
+
+
 class JsonPathRule(_Rule):
     """The values at one place of a JSON body, or of a message of a socket, are not compared."""
 
     kind: Literal["json_path"] = "json_path"
     path: str = Field(pattern=r'^\$(\.[^.\[\]"]+|\[[0-9]+\]|\[\*\]|\["[^"\\]+"\])+$')
     """Such as `$.meta.sent_at`, `$.events[*].id`, `$.byUser.*.seen`, `$["two words"]`."""
+
+
+class TimestampRule(_Rule):
+    """Times in a body, or in a message of a socket, text or binary, are not compared: ISO 8601 with date and time."""
+
+    kind: Literal["timestamp"] = "timestamp"
 
 
 class HeaderRule(_Rule):
@@ -53,7 +65,8 @@ class FormFieldRule(_Rule):
 
 
 VolatileRule: TypeAlias = Annotated[
-    QueryKeyRule | JsonPathRule | HeaderRule | FormFieldRule, Field(discriminator="kind")
+    QueryKeyRule | QueryStampRule | JsonPathRule | TimestampRule | HeaderRule | FormFieldRule,
+    Field(discriminator="kind"),
 ]
 
 
@@ -68,8 +81,12 @@ def part(rule: VolatileRule) -> str:
     match rule:
         case QueryKeyRule():
             return f"query {rule.name}"
+        case QueryStampRule():
+            return "query of a bare number"
         case JsonPathRule():
             return f"body {rule.path}"
+        case TimestampRule():
+            return "times in the body"
         case HeaderRule():
             return f"header {rule.name.lower()}"
         case FormFieldRule():

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from eikon_engine.network.keys import canonical_request
 from eikon_engine.network.rules import (
+    apply_rules_to_message,
     apply_rules_to_socket_url,
-    apply_rules_to_text,
     fitting_rules,
     loosen,
 )
@@ -150,11 +150,11 @@ def test_messages_of_sockets_are_compared_without_ruled_places() -> None:
         JsonPathRule(method="POST", path="$.op", reason=WHY),
     )
 
-    text, used = apply_rules_to_text("ws://shop.test/live?v=1", '{"op": "buy", "id": 17}', rules)
+    text, used = apply_rules_to_message("ws://shop.test/live?v=1", b'{"op": "buy", "id": 17}', rules)
 
-    assert (text, used) == ('{"id":null,"op":"buy"}', rules[:1])
-    assert apply_rules_to_text("ws://shop.test/live", "ping \ud800", rules) == ("ping \ud800", ())
-    assert apply_rules_to_text("ws://other.test/live", '{ "id": 1}', rules) == ('{ "id": 1}', ())
+    assert (text, used) == (b'{"id":null,"op":"buy"}', rules[:1])
+    assert apply_rules_to_message("ws://shop.test/live", b"ping \xff", rules) == (b"ping \xff", ())
+    assert apply_rules_to_message("ws://other.test/live", b'{ "id": 1}', rules) == (b'{ "id": 1}', ())
 
 
 def test_addresses_of_sockets_are_compared_without_ruled_names() -> None:
