@@ -32,7 +32,7 @@ def test_a_rule_holds_for_every_request_unless_it_says_otherwise() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"kind": "cookie"}, "kind: wanted one of query_key, json_path, header, form_field; found the string"),
+        ({"kind": "cookie"}, "kind: wanted one of query_key, query_stamp, json_path, timestamp, header, form_field;"),
         ({"reason": ""}, "reason: wanted"),
         ({"name": ""}, "name: wanted"),
         ({"url": "http://a/?b"}, "url: wanted"),

@@ -1,0 +1,61 @@
+"""What the web does to a browser, recorded once and played back with the server stopped; all of it: a benchmark."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.trace.bundle import open_bundle
+from tests.missions.torture import torture
+from tests.sites.torture import ITEMS, serve_torture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+
+SLOW = {"never", "cors-closed"}
+"""Items whose recording waits for an answer that never comes; the benchmark has them."""
+
+
+async def record(folder: Path, page: str, *, clock: str = "stepped") -> None:
+    """Record the items of one page of the torture site, and stop the site."""
+    upload = folder.parent / "up.txt"
+    upload.write_text("upload me")
+    items = [item for item in ITEMS if item.page == page and item.name not in SLOW]
+    options = RecordOptions(clock="natural" if clock == "natural" else "stepped")
+    with serve_torture() as site:
+        async with open_recorder(folder, mission_text="torture", mission_id="torture", options=options) as mission:
+            await torture(mission, site.url, upload, items=items)
+
+
+async def outcomes(bundle: Path, runs: int) -> list[ReplayOutcome]:
+    """Replay a bundle several times at once."""
+    chosen = [ReplayOptions(artifacts_dir=bundle.parent / f"run{number}") for number in range(runs)]
+    done = await replay_many(open_bundle(bundle), chosen, parallel=2)
+    assert [run.error for run in done] == [None] * runs
+    return [run.outcome for run in done]
+
+
+@pytest.mark.parametrize("page", ["sockets", "exchanges", "bodies", "parts", "frames", "chance"])
+def test_everything_on_a_page_replays_as_recorded(tmp_path: Path, page: str) -> None:
+    """Record a page of the torture site, stop the server, and find two replays faithful, with nothing missed."""
+    asyncio.run(record(tmp_path / "bundle", page))
+
+    done = asyncio.run(outcomes(tmp_path / "bundle", 2))
+
+    assert [(each.verdict, each.reasons, each.network.misses) for each in done] == [("faithful", (), ())] * 2
+
+
+def test_a_recording_in_natural_time_replays_alike(tmp_path: Path) -> None:
+    """Sockets and event sources recorded while the page's clock ran by itself come at their moments again."""
+    asyncio.run(record(tmp_path / "bundle", "sockets", clock="natural"))
+
+    done = asyncio.run(outcomes(tmp_path / "bundle", 2))
+
+    assert [(each.verdict, each.reasons) for each in done] == [("faithful", ())] * 2
