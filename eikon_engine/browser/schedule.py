@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import heapq
+import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -40,8 +41,8 @@ PATIENCE_S: Final = 0.05
 """Wall time between two looks at what keeps a turn from being over."""
 CALM: Final = 2
 """Round trips without news after which a page asks for nothing more, as when the session comes to rest."""
-CALM_LOADING: Final = 6
-"""As above, for a page that loads: what its markup asks for is heard of some time after the page has answered."""
+LOADING_S: Final = 0.1
+"""Wall time that a page which loads has besides: what its markup asks for is heard of after the page has answered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -238,11 +239,12 @@ class Schedule:
         before = set(self._waiting)
         try:
             async with asyncio.timeout(BLOCKED_S):
-                calm, wanted = 0, CALM
-                while calm < wanted:
+                calm, calm_at = 0, 0.0
+                while calm < CALM or time.monotonic() < calm_at:
                     seen = await look_at(self._ledger, PENDING, skip_leaving=True)
                     calm = calm + 1 if seen.pending <= self.unanswered_fetches() else 0
-                    wanted = CALM_LOADING if seen.loading else CALM
+                    if seen.loading and not calm_at:
+                        calm_at = time.monotonic() + LOADING_S
                     if self._waiting.keys() - before:
                         return False
         except TimeoutError:

@@ -35,6 +35,8 @@ class Stream:
     """What came, for bodies that nobody else can tell: those of event sources, and those that did not come whole."""
     last_s: float = 0.0
     ended: asyncio.Event = field(default_factory=asyncio.Event)
+    read: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the protocol has answered what it held before anybody listened."""
 
     @property
     def size(self) -> int:
@@ -91,6 +93,7 @@ class StreamCapture:
             with suppress(TimeoutError):
                 async with asyncio.timeout(END_S):
                     await stream.ended.wait()
+                    await stream.read.wait()
         return stream
 
     def stream(self, request: Request) -> Stream | None:
@@ -143,11 +146,12 @@ class StreamCapture:
         stream = self._streams[name]
         try:
             answer = await devtools.send("Network.streamResourceContent", {"requestId": name})
+            stream.content.insert(0, base64.b64decode(answer.get("bufferedData", "")))
         except Error:
-            return  # it ended before it was listened to: the whole body is read at its end
-        before = base64.b64decode(answer.get("bufferedData", ""))
-        if before:
-            stream.content.insert(0, before)
+            with suppress(Error):  # its page is gone
+                stream.content[:] = [await _whole(devtools, name)]  # it ended before it was listened to
+        finally:
+            stream.read.set()
 
     def _on_data(self, event: dict[str, Any]) -> None:
         stream = self._streams.get(event["requestId"])
@@ -172,3 +176,9 @@ class StreamCapture:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _whole(devtools: CDPSession, name: str) -> bytes:
+    answer = await devtools.send("Network.getResponseBody", {"requestId": name})
+    body: str = answer["body"]
+    return base64.b64decode(body) if answer["base64Encoded"] else body.encode()
