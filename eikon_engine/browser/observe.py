@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 CAPTURE_TRIES: Final = 20
 """A page that navigates on its own between rest and snapshot is brought to rest again, this many times."""
+SIGHT_TRIES: Final = 4
+"""How often pages are looked at, at most, because something came while they were."""
 _POLICY: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
 OF_SOCKETS: Final = "WebSocket connection to "
 """How the browser begins to tell of a socket that failed; in a replay there is no connection that it could speak of."""
@@ -60,8 +62,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
     Raises:
         BrowserDiedError: the browser went away.
     """
-    target = await _target_state(session, bound)
-    snapshots, titles = await _capture(session)
+    target, (snapshots, titles) = await _undisturbed(session, bound)
     virtual_ms = session.rest.used_ms
     happened = session.ledger.take()
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
@@ -86,6 +87,20 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         virtual_ms=virtual_ms,
     )
     return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads))
+
+
+async def _undisturbed(
+    session: Session, bound: Bound | None
+) -> tuple[TargetState | None, tuple[dict[int, PageSnapshot], dict[int, str]]]:
+    """Look until nothing came from a live network meanwhile, so that what came before and after is certain."""
+    for _ in range(SIGHT_TRIES - 1):
+        news = session.ledger.news
+        seen = await _target_state(session, bound), await _capture(session)
+        await session.rest.hear()
+        if session.rest.agenda is not None or session.ledger.news == news:
+            return seen
+        await session.rest.quiesce()
+    return await _target_state(session, bound), await _capture(session)
 
 
 async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:

@@ -195,7 +195,7 @@ class Rest:
                 await seen.paint(self._ledger)
             complete = self._complete(seen.loading, seen.pending) and not (seen.moving and repaints < REPAINTS)
             if calm:
-                await asyncio.gather(*(each() for each in self.catch_up))
+                await self.hear()
             calm = calm + 1 if complete and not self._busy() and news == self._ledger.news else 0
             if not complete and time.monotonic() > busy_at + UNFINISHED_S:
                 self._ledger.uncommitted.clear()
@@ -203,6 +203,10 @@ class Rest:
             if time.monotonic() > deadline:
                 self.notes.append(f"the page was still loading or moving after {STALL_S:.0f} s")
                 return
+
+    async def hear(self) -> None:
+        """Hear of everything that has come to the pages so far."""
+        await asyncio.gather(*(each() for each in self.catch_up))
 
     def _complete(self, loading: bool, pending: int) -> bool:  # noqa: FBT001 - two halves of one look
         """Say whether pages wait for nothing but what the recording brings later."""
