@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 NO_BODY: Final = frozenset({204, 205})
 ABORTED: Final = "net::ERR_ABORTED"
 """What the browser says of a request whose answer became a download; also of one the page gave up."""
+USED_EARLY: Final = frozenset({"document", "stylesheet"})
+"""Resource types that ask for other things as they come."""
 
 
 class NetworkCapture:
@@ -46,6 +48,8 @@ class NetworkCapture:
         self._occurrences: Counter[str] = Counter()
         self._ends: dict[Request, Moment] = {}
         """Taken when the end is heard of, since bodies are read in any order."""
+        self._begun: dict[Request, Moment] = {}
+        """When the answers came whose first part may ask for more before the last one is there."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._awaiting_download: dict[str, Request] = {}
         self.warnings: list[str] = []
@@ -53,6 +57,7 @@ class NetworkCapture:
         session.context.on("request", self._on_request)
         session.context.on("requestfinished", self._on_end)
         session.context.on("requestfailed", self._on_end)
+        session.context.on("response", self._on_response)
         session.rest.pending.append(lambda: len(self._tasks))
         if isinstance(session.traffic, LiveTraffic) and session.traffic.sockets is not None:
             session.traffic.sockets.listeners.append(self)
@@ -132,6 +137,10 @@ class NetworkCapture:
         self._occurrences[key] += 1
         self._started[request] = self._session.rest.now_ms
 
+    def _on_response(self, response: Response) -> None:
+        if response.request.resource_type in USED_EARLY:
+            self._begun[_root(response.request)] = self._session.rest.moment()
+
     def _on_end(self, request: Request) -> None:
         root = _root(request)
         if root not in self._ordinals:
@@ -167,8 +176,15 @@ class NetworkCapture:
             return
         stream = await self._streams.ended(last)
         response = await self._response(answer)
-        pieces = _pieces(stream, response.body)
+        pieces = _pieces(stream, response.body) or self._early(root, response.body)
         self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
+
+    def _early(self, root: Request, body: BlobRef | None) -> tuple[Piece, ...]:
+        """Let an answer come as early as something did that it may have caused before it had ended."""
+        begun, ended = self._begun.pop(root, None), self._ends.get(root)
+        if begun is None or ended is None or ended.order == begun.order + 1:
+            return ()
+        return (Piece(length=body.size if body is not None else 0, moment=begun),)
 
     async def _write_open(self, request: Request) -> None:
         """Write a request that did not end: with what came so far, if it came in pieces, else as one that waits."""

@@ -267,6 +267,9 @@ class _Running:
 
 def _moments(recording: NetworkRecording) -> Iterator[Moment]:
     for exchange in recording.exchanges:
+        if exchange.pieces and exchange.request.resource_type != "fetch":
+            yield exchange.pieces[0].moment
+            continue
         yield from (piece.moment for piece in exchange.pieces)
         if exchange.moment is not None:
             yield exchange.moment

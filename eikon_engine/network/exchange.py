@@ -92,7 +92,8 @@ class Exchange(Record):
     phase: int = Field(default=0, ge=0)
     """When that was, see `Moment.phase`."""
     pieces: tuple[Piece, ...] = ()
-    """The body as it came, where a page may have read it piece by piece; empty where it came as a whole."""
+    """The body as it came, where a page may have read it piece by piece, or had asked for something because of its
+    beginning; empty where it came as a whole."""
 
     @property
     def moment(self) -> Moment | None:
