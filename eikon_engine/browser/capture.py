@@ -171,7 +171,7 @@ class NetworkCapture:
         self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
 
     async def _write_open(self, request: Request) -> None:
-        """Write a request that did not end: with what came so far, if it came in pieces, else as one that waits."""
+        """Write a request that did not end: an event stream with what came so far, anything else as one that waits."""
         last = request
         while last.redirected_to is not None:
             last = last.redirected_to
