@@ -33,8 +33,8 @@ FETCHES: Final = frozenset({"fetch", "xhr"})
 
 
 OVERDUE_MS: Final = 1000.0
-"""Page time after which what is recorded for a later action is delivered to an action that waits; that, and what is
-hurried, happens only to a replay that has left its recording, and counts as late."""
+"""Page time after which what is recorded for a later action is delivered to an action that waits; that happens only
+to a replay that has left its recording."""
 
 
 PATIENCE_S: Final = 0.05
@@ -76,7 +76,7 @@ class Schedule:
         self._never: set[Request] = set()
         self._never_fetches = 0
         self.late = 0
-        """How many were asked for only after their time, or after something that they came before."""
+        """How many were given after something that they came before in the recording, or hurried."""
         self._done = asyncio.Event()
         self._changed = asyncio.Event()
         self._woken = asyncio.Event()

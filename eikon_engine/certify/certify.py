@@ -57,7 +57,7 @@ class Round:
 async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | None = None) -> Certification:
     """Replay the bundle as it lies in its folder, trying changes on a copy in memory; nothing is written.
 
-    `run_many` replays; one run after the other in fresh browsers if left out.
+    `run_many` replays; several runs at once in one browser if left out, see `CertifyOptions.parallel`.
 
     Raises:
         NetworkPartMissingError: there is no recorded network to replay.

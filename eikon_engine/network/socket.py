@@ -17,7 +17,7 @@ METHOD = "WEBSOCKET"
 ABNORMAL = 1006
 """Close code of a connection that failed, or was lost (RFC 6455, section 7.1.5)."""
 INLINE_LIMIT = 4096
-"""Texts of more characters are kept as blobs."""
+"""Texts of more bytes are kept as blobs."""
 
 
 class SocketOpened(Record):
