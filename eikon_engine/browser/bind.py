@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.playwright_errors import translate
 from eikon_engine.errors import (
     TargetAmbiguousError,
@@ -33,6 +32,10 @@ _GOING: Final = r"Execution context was destroyed|[Ff]rame was detached|Cannot f
 """What Playwright says of a document that is just being replaced: nothing is there to be seen."""
 _FRAME_TIMEOUT_MS: Final = 1_000.0
 """Wall time for finding again a frame that was counted a moment ago."""
+_SIGHT: Final = """([selector, wanted]) => {
+  const own = window.__eikon__, found = own?.sight && own.query?.(selector);
+  return found ? own.sight(found, wanted) : null;
+}"""
 _THROUGH_FRAME: Final = """(frame, [left, top]) => {
   const box = frame.getBoundingClientRect(), style = getComputedStyle(frame);
   const x = box.x + (frame.clientLeft + parseFloat(style.paddingLeft) + left) * box.width / (frame.offsetWidth || 1);
@@ -74,7 +77,7 @@ class Sighting:
     text: str
     state: TargetState | None
     point: tuple[float, float] | None = None
-    """Where a pointer would go, in the viewport of the element's frame; None if none was asked for."""
+    """Where a pointer would go, in the viewport of the page; None if none was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +87,8 @@ class Bound:
     target: Target
     locator: Locator = field(repr=False)
     identity: Identity
+    point: tuple[float, float] | None = None
+    """Where a pointer hits it, in the viewport of the page; None if it was not bound for one."""
 
 
 def locate(page: Page, target: Target) -> Locator:
@@ -105,12 +110,22 @@ async def sight(locator: Locator, readiness: Readiness) -> Sighting:
     from playwright.async_api import Error
 
     try:
-        answer = await locator.evaluate_all(_bind_script(), _wanted(readiness))
+        answer = await locator.evaluate_all(own_script("bind.js"), _wanted(readiness))
     except Error as error:
         if re.search(_GOING, error.message):
             return _NOTHING
         raise translate(error, "looking for the target") from error
     return _read_sighting(answer)
+
+
+async def _sight_plainly(page: Page, selector: str, readiness: Readiness) -> Sighting | None:
+    """Look once where the selector is CSS that the browser knows itself; None where Playwright has to read it.
+
+    Playwright's CSS means the same as the browser's but for open shadow roots, which it looks into, and for what the
+    browser refuses. Its engine has to be sent to each document first, which takes longer than the whole action.
+    """
+    answer = await page.main_frame.evaluate(_SIGHT, [selector, _wanted(readiness)])
+    return _read_sighting(answer) if answer is not None else None
 
 
 async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
@@ -131,25 +146,29 @@ async def look(page: Page, target: Target, readiness: Readiness) -> Sighting:
                 raise TargetAmbiguousError(message)
             if count == 0:
                 return _NOTHING
-        seen = await sight(locate(page, target), readiness)
+        plain = None if target.frames else await _sight_plainly(page, target.selector, readiness)
+        seen = plain or await sight(locate(page, target), readiness)
         if seen.obstacle or seen.point is None or not target.frames:
             return seen
-        return replace(seen, obstacle=await _cover_of_frames(page, target, seen.point))
+        cover, point = await _through_frames(page, target, seen.point)
+        return replace(seen, obstacle=cover, point=point)
     except Error as error:
         if re.search(_GOING, error.message):
             return _NOTHING
         raise translate(error, "looking for the frame of the target") from error
 
 
-async def _cover_of_frames(page: Page, target: Target, point: tuple[float, float]) -> str:
-    """Follow a point from the innermost frame outwards; say what lies over one of the frames, if anything does."""
+async def _through_frames(
+    page: Page, target: Target, point: tuple[float, float]
+) -> tuple[str, tuple[float, float] | None]:
+    """Follow a point from the innermost frame out to the page; say what lies over one of the frames, if anything."""
     for depth in reversed(range(len(target.frames))):
         frame = locate(page, Target(selector=target.frames[depth], frames=target.frames[:depth]))
         answer = await frame.evaluate(_THROUGH_FRAME, list(point), timeout=_FRAME_TIMEOUT_MS)
         if answer["cover"]:
-            return f"covered by {answer['cover']}"
+            return f"covered by {answer['cover']}", None
         point = (answer["x"], answer["y"])
-    return ""
+    return "", point
 
 
 async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, timeout_ms: float) -> Bound:
@@ -169,7 +188,7 @@ async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, tim
             raise TargetAmbiguousError(ambiguous(target, seen))
         if seen.identity is not None and not seen.obstacle:
             _prove(target, seen.identity)
-            return Bound(target=target, locator=locator, identity=seen.identity)
+            return Bound(target=target, locator=locator, identity=seen.identity, point=seen.point)
         if waited >= timeout_ms:
             raise _not_ready(target, seen, timeout_ms)
         await rest.tick(min(WAIT_STEP_MS, timeout_ms - waited))
@@ -196,11 +215,6 @@ def _not_ready(target: Target, seen: Sighting, timeout_ms: float) -> TargetMissi
     return TargetNotActionableError(
         f"{target}: {seen.matches[0]} is {seen.obstacle} after {timeout_ms:.0f} ms of page time"
     )
-
-
-@cache
-def _bind_script() -> str:
-    return files("eikon_engine.browser").joinpath("bind.js").read_text(encoding="utf-8")
 
 
 def _wanted(readiness: Readiness) -> dict[str, Any]:

@@ -67,4 +67,15 @@
       if (root) apply(set, roots, [host, root]);
     });
   }
+
+  // What a CSS selector matches; null where Playwright's reading of it may be another: it looks into open shadow roots.
+  shared.query = (selector) => {
+    try {
+      const found = document.querySelectorAll(selector);
+      const hosts = Array.prototype.some.call(document.getElementsByTagName("*"), (element) => element.shadowRoot);
+      return hosts ? null : Array.from(found);
+    } catch {
+      return null;
+    }
+  };
 })();

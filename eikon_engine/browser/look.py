@@ -28,8 +28,9 @@ PENDING: Final = """async () => {
   return [loading, 0, (own.pending ?? 0) + (own.workerCount?.() ? await own.restWorkers() : 0), 0];
 }"""
 """Ask whether a document loads, and for the answers."""
-ARRIVED: Final = "() => { if (window.__eikon__) window.__eikon__.leaving = null; return [0, 0, 0, 0] }"
-"""Tell the documents that are still there after a navigation that they stay: it brought a file, or nothing."""
+ARRIVED: Final = f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({LOOK})() }}"
+"""As above, and tell the documents that are still there after a navigation that they stay: it brought a file, or
+nothing."""
 WAIVE: Final = """() => {
   const own = window.__eikon__;
   if (own) Object.assign(own, { leaving: null, unanswered: own.pending, waived: document });

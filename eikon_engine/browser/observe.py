@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.bind import Readiness, sight
+from eikon_engine.browser.bind import Readiness, look
 from eikon_engine.browser.ledger import describe_download
 from eikon_engine.browser.net_errors import playable
 from eikon_engine.browser.snapshot import capture_page
@@ -114,8 +114,10 @@ async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int,
     for _ in range(CAPTURE_TRIES):
         pages = session.ledger.open_pages()
         try:
-            taken = await asyncio.gather(*(capture_page(page, session.urls) for _, page in pages))
-            titles = await asyncio.gather(*(_title(page) for _, page in pages))
+            taken, titles = await asyncio.gather(
+                asyncio.gather(*(capture_page(page, session.urls) for _, page in pages)),
+                asyncio.gather(*(_title(page) for _, page in pages)),
+            )
         except BrowserDiedError:
             raise
         except BrowserError as error:
@@ -147,7 +149,7 @@ async def _target_state(session: Session, bound: Bound | None) -> TargetState | 
     if bound is None or bound.identity.tag not in {"input", "textarea", "select"}:
         return None
     try:
-        seen = await sight(bound.locator, Readiness(visible=False))
+        seen = await look(bound.locator.page, bound.target, Readiness(visible=False))
     except ActionError:
         return None  # the page of the target is gone: nothing is left whose state could be told
     if seen.state is None or seen.state.value is None:

@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from eikon_engine.browser.look import ARRIVED, STEP_WORKERS, WAIVE, WENT_AWAY, look_at
+from eikon_engine.browser.look import ARRIVED, LOOK, STEP_WORKERS, WAIVE, WENT_AWAY, look_at
 from eikon_engine.errors import BrowserDiedError
 from eikon_engine.network.moment import Moment
 
@@ -185,10 +185,9 @@ class Rest:
                     self._give_up()
                     return
                 continue
-            if self._ledger.take_arrival():
-                await look_at(self._ledger, ARRIVED)
+            arrived = self._ledger.take_arrival()
             news = self._ledger.news
-            seen = await look_at(self._ledger, main_only=bool(calm))
+            seen = await look_at(self._ledger, ARRIVED if arrived else LOOK, main_only=bool(calm) and not arrived)
             self._workers = bool(seen.workers) or (bool(calm) and self._workers)
             if seen.moving and repaints < REPAINTS:
                 repaints += 1

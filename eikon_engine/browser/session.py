@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.ledger import PageLedger
-from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.own_script import keeping_script, own_script
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
 from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.browser.rest import Rest
@@ -213,6 +213,7 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
         f"{determinism[:comment_end]}({determinism[comment_end:].strip()})({seed});",
         worker_script(seed, stepped=not options.natural),
         *map(own_script, PLAIN_SCRIPTS),
+        keeping_script(),
         surroundings_script(options.environment),
     )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
+from eikon_engine.browser.own_script import call, own_script
 from eikon_engine.errors import BrowserError
 from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, parse_frame
 
@@ -15,13 +15,10 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.url_map import UrlMap
 
-_SCRIPTS: Final = "eikon_engine.browser"
 
-
-@cache
 def shadow_init_script() -> str:
     """Return the init script that makes closed shadow roots readable; add it to every context before its first page."""
-    return _script("init_shadow.js")
+    return own_script("init_shadow.js")
 
 
 async def capture_frame(frame: Frame) -> FrameSnapshot:
@@ -86,39 +83,30 @@ async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> Frame
     from playwright.async_api import Error
 
     owners = await asyncio.gather(*(_owner(child) for child in frame.child_frames))
+    addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
     try:
-        addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
-        text = await frame.evaluate(_script("dom_snapshot.js"), {"frames": owners, "addresses": addresses})
+        text = await call(frame, "dom_snapshot.js", {"frames": owners, "addresses": addresses})
     except Error as error:
         reason = error.message.splitlines()[0]
         message = f"wanted a DOM snapshot of frame {path or 'main'} ({frame.url}), found {reason}; take it at rest"
         raise BrowserError(message) from error
-    finally:
-        await asyncio.gather(*(_release(owner) for owner in owners if owner is not None))
     return parse_frame(text, path=path, url=frame.url, name=frame.name)
+
+
+_OWNERS: Final[WeakKeyDictionary[Frame, ElementHandle]] = WeakKeyDictionary()
+"""The elements that frames live in: a frame keeps its element for life, and asking takes several round trips."""
 
 
 async def _owner(frame: Frame) -> ElementHandle | None:
     """Return the element a frame lives in, nothing when it is just being removed."""
     from playwright.async_api import Error
 
+    known = _OWNERS.get(frame)
+    if known is not None:
+        return known
     try:
-        return await frame.frame_element()
+        owner = await frame.frame_element()
     except Error:
         return None
-
-
-async def _release(handle: ElementHandle) -> None:
-    """Let the page forget a handle; one whose document is gone is forgotten already."""
-    from playwright.async_api import Error
-
-    try:
-        await handle.dispose()
-    except Error:
-        return
-
-
-@cache
-def _script(name: str) -> str:
-    """Read one of the scripts that run inside pages."""
-    return files(_SCRIPTS).joinpath(name).read_text(encoding="utf-8")
+    _OWNERS[frame] = owner
+    return owner

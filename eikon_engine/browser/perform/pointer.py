@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.bind import Bound, Readiness, bind
 from eikon_engine.browser.perform.deed import ACT_TIMEOUT_MS, Deed, closed_gate, require_page, translated
-from eikon_engine.errors import DownloadMissingError
+from eikon_engine.errors import DownloadMissingError, WaitTimeoutError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from playwright.async_api import Position
 
     from eikon_engine.browser.session import Session
@@ -19,9 +22,15 @@ async def click(session: Session, action: Click | DoubleClick) -> Deed:
     """Click once or twice on the target."""
     bound = await _bind_pointer(session, action, enabled=True)
     options = {**_pointer_options(action), "button": action.button}
+    point = _sure_point(session, action, bound)
+    mouse = bound.locator.page.mouse
     async with translated(f"clicking {action.target}"), closed_gate(session, bound.locator.page):
-        if action.type == "click":
+        if action.type == "click" and point is not None:
+            await _in_time(mouse.click(*point, delay=action.delay_ms, button=action.button))
+        elif action.type == "click":
             await bound.locator.click(delay=action.delay_ms, no_wait_after=True, **options)
+        elif point is not None:
+            await _in_time(mouse.dblclick(*point, button=action.button))
         else:
             await bound.locator.dblclick(**options)
     return Deed(bound=bound)
@@ -31,7 +40,10 @@ async def hover(session: Session, action: Hover) -> Deed:
     """Move the pointer over the target."""
     bound = await _bind_pointer(session, action, enabled=False)
     async with translated(f"hovering over {action.target}"), closed_gate(session, bound.locator.page):
-        await bound.locator.hover(**_pointer_options(action))
+        if (point := _sure_point(session, action, bound)) is not None:
+            await _in_time(bound.locator.page.mouse.move(*point))
+        else:
+            await bound.locator.hover(**_pointer_options(action))
     return Deed(bound=bound)
 
 
@@ -70,7 +82,10 @@ async def download(session: Session, action: Download) -> Deed:
     bound = await _bind_pointer(session, action, enabled=True)
     before = session.ledger.downloads_begun
     async with translated(f"clicking {action.target}"), closed_gate(session, bound.locator.page):
-        await bound.locator.click(no_wait_after=True, **_pointer_options(action))
+        if (point := _sure_point(session, action, bound)) is not None:
+            await _in_time(bound.locator.page.mouse.click(*point))
+        else:
+            await bound.locator.click(no_wait_after=True, **_pointer_options(action))
     waited = 0.0
     await session.rest.quiesce()
     while session.ledger.downloads_begun == before:
@@ -88,6 +103,31 @@ async def _bind_pointer(
     page = require_page(session, action.page)
     readiness = Readiness(enabled=enabled, pointer=True, position=action.position)
     return await bind(page, action.target, session.rest, readiness, action.timeout_ms)
+
+
+def _sure_point(
+    session: Session, action: Click | DoubleClick | Download | Hover, bound: Bound
+) -> tuple[float, float] | None:
+    """Return where the pointer hits the target for certain: nothing moves under a clock that stands.
+
+    Binding has found out all that Playwright would look at once more, for some frames' time. Where the page's clock
+    runs by itself, or keys are held meanwhile, Playwright does it all, and None is returned.
+    """
+    return None if session.rest.natural or action.modifiers else bound.point
+
+
+async def _in_time(deed: Awaitable[None]) -> None:
+    """Wait for the mouse, which has no deadline of its own.
+
+    Raises:
+        WaitTimeoutError: the page did not answer.
+    """
+    try:
+        async with asyncio.timeout(ACT_TIMEOUT_MS / 1000):
+            await deed
+    except TimeoutError as error:
+        message = f"the page did not answer the mouse within {ACT_TIMEOUT_MS:.0f} ms"
+        raise WaitTimeoutError(message) from error
 
 
 def _pointer_options(action: Click | DoubleClick | Download | Hover) -> dict[str, Any]:
