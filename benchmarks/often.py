@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import ReplayOutcome, Verdict
     from eikon_engine.replay.run import Run
 
+DETAIL: Final = 240
+"""Characters shown of the evidence."""
 A_BROWSER: Final = 50
 """Replays in one browser; then another one is launched, and the outcomes so far are let go."""
-SHOWN: Final = 5
+SHOWN: Final = 3
 """Differences taken down of a replay that is odd."""
 LISTED: Final = 12
 """Findings of a kind that are printed."""
@@ -84,9 +87,12 @@ class Tally:
 
     def _note(self, outcome: ReplayOutcome) -> None:
         network = outcome.network
-        self.divergences.update(
-            f"{each.subgoal_id} {each.sequence} {each.code}: {each.message}" for each in outcome.divergences
-        )
+        told = set()
+        for each in outcome.divergences:  # what a page shows from one step on counts once
+            if (what := (each.subgoal, each.code, each.message)) not in told:
+                told.add(what)
+                where = f"{each.subgoal_id} {each.sequence}"
+                self.divergences[f"{where} {each.code}: {each.message}{_detail(each)}"] += 1
         self.misses.update(f"{each.key}: {each.reason}" for each in network.misses)
         self.notes.update(network.notes)
         self.others.update(f"never asked for: {key}" for key in network.unused)
@@ -136,6 +142,12 @@ async def replay_often(
             await replay_many(bundle, chosen, parallel=parallel, ended=count)
     tally.seconds = time.perf_counter() - begin
     return tally
+
+
+def _detail(divergence: Divergence) -> str:
+    """Show the beginning of the evidence, in one line."""
+    text = " / ".join(line.strip() for line in divergence.detail.splitlines())
+    return f" [{text[:DETAIL]}]" if text else ""
 
 
 def _options(subject: Subject, folder: Path) -> ReplayOptions:

@@ -1,15 +1,15 @@
 """Proves that sealed replays repeat: hundreds of replays of each mission on a busy machine are equal to the last byte.
 
 Run: `python -m benchmarks.soak [--runs 200] [--parallel 4] [--busy 2] [--only NAME,NAME]` in the environment of
-scripts/test; `--runs 1000` is the long form. The missions are the bundled ones, all solved pages of MiniWoB++ and one in
-Django's admin; the latter two are recorded first, and their servers are stopped before anything is replayed. Then each is
-replayed sealed, several at a time, while busy processes take the processor away.
+scripts/test; `--runs 1000` is the long form. The missions are the bundled ones, all solved pages of MiniWoB++ and one
+in Django's admin; the latter are recorded first, and their servers are stopped before anything is replayed. Then each
+is replayed sealed, several at a time, while busy processes take the processor away.
 
 Of each replay two digests are taken, over everything that is in its outcome: all observations with their page times,
-results, divergences and verdicts; and apart from them the network, with its notes. Left out are only the wall times and
-the folder of the bundle (`benchmarks/digest.py`). A mission holds if every replay has the verdict that it must have, and
-there is one digest of each kind. Below the table stands everything that replays told, and where they differ. Ends with 1
-if a mission does not hold.
+results, divergences and verdicts; and apart from them the network, with its notes. Left out are only the wall times
+and the folder of the bundle (`benchmarks/digest.py`). A mission holds if every replay has the verdict that it must
+have, and there is one digest of each kind. Below the table stands what replays told, and where they differ. Ends with
+1 if a mission does not hold.
 """
 
 from __future__ import annotations
