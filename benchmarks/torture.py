@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import re
 import sys
 import tempfile
 from dataclasses import dataclass, field
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 CLOCKS = ("stepped", "natural")
 SUMMARY = "summary"
+PART = re.compile(r"section#([\w-]+) > ")
+"""Items in the evidence of a divergence."""
+SHOWN = r"^text at [^\n]*#{}-result\n  expected: .*?\n  observed: (.*?)(?:\n\w[^\n]* at |\Z)"
+"""What an item says there."""
 HEADS = ("page", "items", "work", "runs", "digests")
 
 
@@ -62,17 +67,16 @@ class Said:
                 self.replayed[item.name] = said[item.name]
 
     def _diverged(self, outcome: ReplayOutcome) -> Iterator[tuple[str, str]]:
-        """Yield what items said instead; what a page shows from one divergence on counts once, for its first item."""
-        told: set[tuple[str, str, str]] = set()
+        """Yield what items said instead: those whose part of the page differs, else the one whose step it was."""
         blamed: set[str] = set()
         for each in outcome.divergences:
-            what = (each.subgoal, each.code, each.message)
-            name = self.owners.get((each.subgoal, each.sequence), "")
-            if name and what not in told and name not in blamed:
-                blamed.add(name)
-                shown = " ".join(each.observed.split()) if f"#{name}-result" in each.detail else self.recorded[name]
-                yield name, f"{shown} ({each.code} at {each.subgoal_id} {each.sequence})"
-            told.add(what)
+            owner = self.owners.get((each.subgoal, each.sequence), "")
+            for name in dict.fromkeys(PART.findall(each.detail)) or (owner,):
+                if name in self.recorded and name not in blamed:
+                    blamed.add(name)
+                    shown = re.search(SHOWN.format(name), each.detail, re.DOTALL | re.MULTILINE)
+                    text = " ".join(shown[1].split()) if shown else self.recorded[name]
+                    yield name, f"{text} ({each.code} at {each.subgoal_id} {each.sequence})"
 
     def works(self, item: Item) -> bool:
         """Tell whether an item said what was recorded, in every replay."""
