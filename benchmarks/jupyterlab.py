@@ -1,7 +1,7 @@
 """Proves that a large application of strangers is replayed: JupyterLab, recorded in natural time, certified, repeated.
 
-Run: `scripts/proofs jupyterlab [--runs 50] [--parallel 2] [--certify-runs 5] [--busy 0] [--keep FOLDER]`, which
-installs JupyterLab first, or `python -m benchmarks.jupyterlab` where it is installed. A notebook is opened, a product
+Run: `scripts/proofs jupyterlab [--runs 50] [--parallel 2] [--certify-runs 5] [--doublings 1] [--busy 0]
+[--keep FOLDER]`, which installs JupyterLab first, or `python -m benchmarks.jupyterlab` where it is installed. A notebook is opened, a product
 computed, a menu opened, the notebook saved, while the page's clock runs by itself; then the server is stopped. The
 bundle is certified: replayed until all runs agree, with the rules and masks that this takes, and these are accepted.
 Then it is replayed sealed. Printed are every rule and mask with its reason, verdicts, the number of different digests
@@ -172,9 +172,11 @@ def _tell(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-async def certified(bundle: Path, runs: int, parallel: int) -> CertificationReport:
+async def certified(bundle: Path, chosen: argparse.Namespace) -> CertificationReport:
     """Certify the bundle, and accept what is proposed."""
-    options = CertifyOptions(runs=runs, parallel=parallel, progress=_tell)
+    options = CertifyOptions(
+        runs=chosen.certify_runs, parallel=chosen.parallel, doublings=chosen.doublings, progress=_tell
+    )
     certification = await certify(open_bundle(bundle), options)
     if certification.report.certificate is None:
         return certification.report
@@ -204,7 +206,7 @@ async def prove(chosen: argparse.Namespace, folder: Path) -> int:
     actions = await record(bundle, folder / "home")
     sys.stdout.write(f"recorded {actions} actions in {time.perf_counter() - begin:.1f} s; the server is stopped\n")
     begin = time.perf_counter()
-    report = await certified(bundle, chosen.certify_runs, chosen.parallel)
+    report = await certified(bundle, chosen)
     sys.stdout.write(f"{told(bundle, report)}certify took {time.perf_counter() - begin:.1f} s\n")
     with busy(chosen.busy):
         tally = await replay_often(
@@ -222,6 +224,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--parallel", type=int, default=2, help="replays at a time")
     parser.add_argument("--certify-runs", type=int, default=5, help="replays that have to agree")
+    parser.add_argument(
+        "--doublings", type=int, default=1, help="how often certify may double the page time of actions"
+    )
     parser.add_argument("--busy", type=int, default=0, help="processes that burn processor time during the replays")
     parser.add_argument("--keep", type=Path, help="folder for the bundle and the server's files; replaced")
     chosen = parser.parse_args()
