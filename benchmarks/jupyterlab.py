@@ -1,11 +1,12 @@
 """Proves that a large application of strangers is replayed: JupyterLab, recorded in natural time, certified, repeated.
 
 Run: `scripts/proofs jupyterlab [--runs 50] [--parallel 2] [--certify-runs 5] [--doublings 1] [--busy 0]
-[--keep FOLDER]`, which installs JupyterLab first, or `python -m benchmarks.jupyterlab` where it is installed. A notebook is opened, a product
-computed, a menu opened, the notebook saved, while the page's clock runs by itself; then the server is stopped. The
-bundle is certified: replayed until all runs agree, with the rules and masks that this takes, and these are accepted.
-Then it is replayed sealed. Printed are every rule and mask with its reason, verdicts, the number of different digests
-(`benchmarks/digest.py`), and seconds. Ends with 1 if it cannot be certified, or the replays are not faithful and equal.
+[--keep FOLDER]`, which installs JupyterLab first, or `python -m benchmarks.jupyterlab` where it is installed. A
+notebook is opened, a product computed, a menu opened, the notebook saved, while the page's clock runs by itself; then
+the server is stopped. The bundle is certified: replayed until all runs agree, with the rules and masks that this takes,
+and these are accepted. Then it is replayed sealed. Printed are every rule and mask with its reason, verdicts, the
+number of different digests (`benchmarks/digest.py`), and seconds. Ends with 1 if it cannot be certified, or the replays
+are not faithful and equal.
 """
 
 from __future__ import annotations
