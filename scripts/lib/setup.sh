@@ -60,10 +60,12 @@ text = pathlib.Path("pyproject.toml").read_bytes() + repr((sys.argv[1], sys.vers
 print(hashlib.sha256(text).hexdigest())' "$1"
 }
 
-# Installs the project, editable, into .venv unless that was done for this pyproject.toml. $1: extras ("" or "test").
+# Installs the project, editable, into .venv unless that was done for this pyproject.toml. $1: extras ("", "test" or
+# "proofs"); each has what those before it have.
 install_project() {
     make_environment
-    for extras in "$1" test; do # What has the test extra has the core, too.
+    if [ "$1" = proofs ]; then set -- proofs; else set -- "$1" test proofs; fi
+    for extras in "$@"; do
         if [ "$(cat "$VENV/eikon-installed-${extras:-core}" 2>/dev/null)" = "$(fingerprint "$extras")" ]; then
             say "$VENV is up to date"
             return 0

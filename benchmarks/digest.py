@@ -1,0 +1,78 @@
+"""The digest of an outcome: equal for two replays that saw, compared and found the same.
+
+Left out are wall times (`started_at`, `ended_at`, `duration_ms`) and `trace_path`, the folder of the bundle. All else
+counts: every observation with the DOM digests of all frames and its page times, results, outputs of skills,
+divergences, masks, the environment, counts and verdicts; and, in a digest of its own, how requests met the recording,
+notes included.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.json_diff import compare_outputs
+from eikon_engine.trace.json_value import canonical_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+
+LEFT_OUT: Final = frozenset({"started_at", "ended_at", "duration_ms", "trace_path"})
+FOREIGN: Final = frozenset({"output", "expected_output"})
+"""What skills read from pages, whose names are not ours."""
+SHOWN: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Digests:
+    """What two replays have in common if they are equal."""
+
+    observed: str
+    """Of everything but the network."""
+    network: str
+    """Of served, missed and unused requests, rules, violations and notes."""
+    subgoals: Mapping[str, str]
+    """Of each subgoal, by its id in the mission."""
+
+
+def digests_of(outcome: ReplayOutcome) -> Digests:
+    """Digest an outcome."""
+    kept = what_counts(outcome)
+    subgoals = {subgoal.subgoal_id: _digest(_kept(subgoal.model_dump(mode="json"))) for subgoal in outcome.subgoals}
+    network = kept.pop("network")
+    return Digests(observed=_digest(kept), network=_digest(network), subgoals=subgoals)
+
+
+def what_counts(outcome: ReplayOutcome) -> dict[str, JsonValue]:
+    """Return everything that is digested."""
+    kept = _kept(outcome.model_dump(mode="json"))
+    assert isinstance(kept, dict)
+    return kept
+
+
+def differences(first: JsonValue, second: JsonValue) -> tuple[str, ...]:
+    """Name the places where two values differ, with what stands there."""
+    return tuple(
+        f"{change.path}: {_short(change.expected)} and {_short(change.observed)}"
+        for change in compare_outputs(first, second)
+    )
+
+
+def _kept(value: JsonValue) -> JsonValue:
+    if isinstance(value, dict):
+        return {name: each if name in FOREIGN else _kept(each) for name, each in value.items() if name not in LEFT_OUT}
+    return [_kept(each) for each in value] if isinstance(value, list) else value
+
+
+def _digest(value: JsonValue) -> str:
+    return sha256(canonical_json(value).encode()).hexdigest()
+
+
+def _short(value: JsonValue) -> str:
+    text = canonical_json(value)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"

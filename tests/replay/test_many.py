@@ -1,0 +1,61 @@
+"""Several replays in one browser."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.events import RunStart
+from eikon_engine.replay import ReplayOptions
+from eikon_engine.replay.control import Decision, Halt, Proceed
+from eikon_engine.replay.many import replay_many
+from eikon_engine.trace.bundle import open_bundle
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.replay.plan import PlannedStep
+    from eikon_engine.replay.run import Run
+
+TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
+AT_ONCE = 2
+
+
+class HaltUnless:
+    """End a run before its first step, unless it is to go on."""
+
+    def __init__(self, *, go_on: bool) -> None:
+        self._decision = Proceed() if go_on else Halt("short")
+
+    async def decide(self, _step: PlannedStep) -> Decision:
+        """Decide always alike."""
+        return self._decision
+
+
+def test_so_many_run_at_once_and_come_back_in_order(tmp_path: Path) -> None:
+    """Of five replays two have a context at a time; the long first one ends late, and still comes back first."""
+    running: set[int] = set()
+    most: list[int] = []
+    order: list[int] = []
+
+    def options(place: int) -> ReplayOptions:
+        def read(line: JournalLine) -> None:
+            if isinstance(line.event, RunStart):
+                running.add(place)
+                most.append(len(running))
+
+        controller = HaltUnless(go_on=place == 0)
+        folder = tmp_path / str(place)
+        return ReplayOptions(artifacts_dir=folder, reports=(), readers=(read,), controller=controller)
+
+    def ended(place: int, _run: Run) -> None:
+        running.remove(place)
+        order.append(place)
+
+    chosen = [options(place) for place in range(5)]
+    runs = asyncio.run(replay_many(open_bundle(TRACES / "shop_failing"), chosen, parallel=AT_ONCE, ended=ended))
+
+    assert max(most) == AT_ONCE
+    assert [run.folder.name for run in runs] == ["0", "1", "2", "3", "4"]
+    assert order[0] != 0
+    assert [run.outcome.ended_early for run in runs] == [None, *["short"] * 4]
