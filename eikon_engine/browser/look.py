@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from eikon_engine.errors import BrowserDiedError
 
@@ -22,6 +22,9 @@ WENT_AWAY: Final = r"Execution context was destroyed|[Ff]rame was detached|navig
 LOOK: Final = "() => window.__eikon__?.look?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0]"
 """Ask whether a document loads (or leaves), moves, how many answers it waits for, and for its workers; see
 init_look.js."""
+LOOK_INSIDE: Final = "() => window.__eikon__?.lookInside?.() ?? null"
+"""As above, of a document and all inside it, and how many they are; null where one is out of reach, as another
+site's."""
 PENDING: Final = """async () => {
   const own = window.__eikon__ ?? {};
   const loading = document.readyState === 'complete' ? 0 : 1;
@@ -47,6 +50,7 @@ FRAME: Final = """() => new Promise(painted => {
   frame.finish();
 })"""
 """Answer after the next frame, in which the events of animations that ended are sent."""
+_WITH_COUNT: Final = 5
 FRAME_S: Final = 0.5
 """Wall time after which a page counts as one that is not painted."""
 
@@ -75,8 +79,9 @@ async def look_at(
     The browser holds back all questions to such a page until that document shows.
     """
     pages = [page for _, page in ledger.open_pages() if not (skip_leaving and ledger.is_leaving(page))]
-    frames = [frame for page in pages for frame in ((page.main_frame,) if main_only else page.frames)]
-    answers = await asyncio.gather(*(_ask(frame, script) for frame in frames if has_document(frame)))
+    answers: list[_Answer] = []
+    for found in await asyncio.gather(*(_ask_page(page, script, main_only=main_only) for page in pages)):
+        answers.extend(found)
     return Seen(
         loading=any(answer[0] for answer in answers),
         moving=any(answer[1] for answer in answers),
@@ -85,18 +90,35 @@ async def look_at(
     )
 
 
+_Answer: TypeAlias = tuple[int, int, int, int]
+
+
+async def _ask_page(page: Page, script: str, *, main_only: bool) -> list[_Answer]:
+    """Ask the frames of a page; all at once where the main one reaches them."""
+    frames = [page.main_frame, *(() if main_only else filter(has_document, page.frames[1:]))]
+    if len(frames) > 1 and script == LOOK:
+        inside = await _evaluate(page.main_frame, LOOK_INSIDE)
+        if inside is not None and (len(inside) < _WITH_COUNT or inside[-1] == len(frames)):
+            return [(int(inside[0]), int(inside[1]), int(inside[2]), int(inside[3]))]
+    return list(await asyncio.gather(*(_ask(frame, script) for frame in frames)))
+
+
 def has_document(frame: Frame) -> bool:
     """Say whether a frame shows a document; one that is to be loaded lazily has none, and would answer nothing."""
     return frame.parent_frame is None or bool(frame.url)
 
 
-async def _ask(frame: Frame, script: str) -> tuple[int, int, int, int]:
+async def _ask(frame: Frame, script: str) -> _Answer:
+    loading, moving, pending, workers = await _evaluate(frame, script)
+    return int(loading), int(moving), int(pending), int(workers)
+
+
+async def _evaluate(frame: Frame, script: str) -> Any:  # noqa: ANN401 - what a page's script returns has no type yet
     from playwright.async_api import Error
 
     try:
         async with asyncio.timeout(ANSWER_S):
-            loading, moving, pending, workers = await frame.evaluate(script)
-            return int(loading), int(moving), int(pending), int(workers)
+            return await frame.evaluate(script)
     except Error as error:
         if frame.page.is_closed() or frame.is_detached():
             return 0, 0, 0, 0

@@ -93,14 +93,17 @@ async def _undisturbed(
     session: Session, bound: Bound | None
 ) -> tuple[TargetState | None, tuple[dict[int, PageSnapshot], dict[int, str]]]:
     """Look until nothing came from a live network meanwhile, so that what came before and after is certain."""
-    for _ in range(SIGHT_TRIES - 1):
+    for _ in range(SIGHT_TRIES):
         news = session.ledger.news
-        seen = await _target_state(session, bound), await _capture(session)
-        await session.rest.hear()
-        if session.rest.agenda is not None or session.ledger.news == news:
-            return seen
+        with session.rest.held():
+            calm, target, captured = await asyncio.gather(
+                session.rest.is_calm(), _target_state(session, bound), _capture(session)
+            )
+        live = session.rest.agenda is None and session.ledger.news != news
+        if calm and not live and captured is not None:
+            return target, captured
         await session.rest.quiesce()
-    return await _target_state(session, bound), await _capture(session)
+    return await _target_state(session, bound), await _captured(session)
 
 
 async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:
@@ -110,30 +113,37 @@ async def _download(page: int, download: Download, session: Session) -> tuple[Do
     return seen, content, session.redactor.text(download.url)
 
 
-async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]]:
+async def _captured(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]]:
     for _ in range(CAPTURE_TRIES):
-        pages = session.ledger.open_pages()
-        try:
-            taken, titles = await asyncio.gather(
-                asyncio.gather(*(capture_page(page, session.urls) for _, page in pages)),
-                asyncio.gather(*(_title(page) for _, page in pages)),
-            )
-        except BrowserDiedError:
-            raise
-        except BrowserError as error:
-            if session.ledger.crashed:
-                message = "the browser went away while a page was observed"
-                raise BrowserDiedError(message) from error
-            await session.rest.quiesce()
-            continue
-        redact = session.redactor.text
-        snapshots = {
-            ordinal: masked_text(relinked(snapshot, session.urls), redact)
-            for (ordinal, _), snapshot in zip(pages, taken, strict=True)
-        }
-        return snapshots, {ordinal: clean(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)}
+        captured = await _capture(session)
+        if captured is not None:
+            return captured
+        await session.rest.quiesce()
     message = f"a page went on navigating by itself; no snapshot could be taken in {CAPTURE_TRIES} tries"
     raise BrowserError(message)
+
+
+async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int, str]] | None:
+    """Take the documents of all pages; None if one of them was going."""
+    pages = session.ledger.open_pages()
+    try:
+        taken, titles = await asyncio.gather(
+            asyncio.gather(*(capture_page(page, session.urls) for _, page in pages)),
+            asyncio.gather(*(_title(page) for _, page in pages)),
+        )
+    except BrowserDiedError:
+        raise
+    except BrowserError as error:
+        if session.ledger.crashed:
+            message = "the browser went away while a page was observed"
+            raise BrowserDiedError(message) from error
+        return None
+    redact = session.redactor.text
+    snapshots = {
+        ordinal: masked_text(relinked(snapshot, session.urls), redact)
+        for (ordinal, _), snapshot in zip(pages, taken, strict=True)
+    }
+    return snapshots, {ordinal: clean(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)}
 
 
 async def _title(page: Page) -> str:

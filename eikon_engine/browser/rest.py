@@ -32,6 +32,10 @@ BLOCKED_S: Final = 2.0
 """Wall time after which a page that does not answer counts as waiting for an answer from the network."""
 UNFINISHED_S: Final = 2.0
 """Wall time after which a document that asks for nothing more counts as loaded, though it never says so."""
+LOOKS: Final = 2
+"""Round trips in a row in which pages have to be at rest: what the first answer triggers, the second one sees."""
+SAME_MS: Final = 0.5
+"""Page time that counts as none: the clock moves by whole milliseconds."""
 REPAINTS: Final = 20
 """How often pages are given a frame, while they come to rest, to find out what lies under the pointer."""
 
@@ -127,9 +131,20 @@ class Rest:
         self._turn_phase()
 
     async def settle(self, duration_ms: float) -> None:
-        """Let page time pass, and leave the pages at rest."""
-        await self.quiesce()
-        await self._pass(duration_ms)
+        """Let page time pass, and leave the pages at rest but for a last look; see `is_calm`."""
+        await self.quiesce(looks=LOOKS if duration_ms > SAME_MS else 1)
+        await self._pass(duration_ms, looks=1)
+
+    async def is_calm(self) -> bool:
+        """Look once more at pages that seemed to be at rest; say whether they are.
+
+        What else is asked of a page at the same time is answered after this.
+        """
+        news = self._ledger.news
+        seen = await look_at(self._ledger, main_only=True)
+        await self.hear()
+        complete = self._complete(seen.loading, seen.pending) and not seen.moving
+        return complete and not self._busy() and news == self._ledger.news
 
     async def tick(self, duration_ms: float) -> None:
         """Let a little page time pass for an action that waits, and leave the pages at rest."""
@@ -167,9 +182,12 @@ class Rest:
                 self.agenda.hurry()
             else:
                 await self._tick_once(self._tick_ms)
+                await self.quiesce()
 
-    async def quiesce(self) -> None:
+    async def quiesce(self, looks: int = LOOKS) -> None:
         """Return when nothing is on its way and the pages have nothing left to do at this time of their clock.
+
+        They have to look so this many times in a row.
 
         Raises:
             BrowserDiedError: the browser went away.
@@ -177,7 +195,7 @@ class Rest:
         calm = repaints = 0
         busy_at = time.monotonic()
         deadline = busy_at + (NATURAL_STALL_S if self._clock.natural else STALL_S)
-        while calm < 2:  # noqa: PLR2004 - two round trips: what the first answer triggers, the second one sees
+        while calm < looks:
             self._demand_life()
             if self._busy():
                 calm, busy_at = 0, time.monotonic()
@@ -215,11 +233,12 @@ class Rest:
             return not loading and not pending
         return (not loading or bool(self.agenda.held())) and pending <= self.agenda.unanswered_fetches()
 
-    async def _pass(self, duration_ms: float) -> None:
-        """Let page time pass, stopping where the recording brings something."""
+    async def _pass(self, duration_ms: float, looks: int = LOOKS) -> None:
+        """Let page time pass, stopping where the recording brings something; `looks` are for the end."""
         end = self._clock.now_ms + duration_ms
-        while (left := end - self._clock.now_ms) > 0.5:  # noqa: PLR2004 - the clock moves by whole milliseconds
+        while (left := end - self._clock.now_ms) > SAME_MS:
             await self._tick_once(left)
+            await self.quiesce(looks if end - self._clock.now_ms <= SAME_MS else LOOKS)
 
     async def _tick_once(self, left: float) -> None:
         """Move the clock once; answers that come meanwhile wait until it stands."""
@@ -244,7 +263,6 @@ class Rest:
             raise BrowserDiedError(message) from error
         if self.agenda is not None:
             self.agenda.wake()
-        await self.quiesce()
 
     def _has_to_come(self, at_ms: float, agenda: Agenda) -> bool:
         return at_ms > self.now_ms or bool(agenda.due())

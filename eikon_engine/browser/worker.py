@@ -99,8 +99,7 @@ class BrowserWorker:
         deed, error = await self._perform(action)
         await self.session.rest.settle(self._settle_ms(action, recorded))
         error = error or self._unasked_answers(action, armed)
-        with self.session.rest.held():
-            sight = await observe(self.session, deed.bound)
+        sight = await observe(self.session, deed.bound)
         self.session.rest.end()
         return Performed(
             result=Succeeded() if error is None else self._failed(error),

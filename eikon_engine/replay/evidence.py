@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
@@ -38,10 +39,13 @@ class EvidenceWriter:
             artifacts.append(self._keep("screenshot", f"{prefix}_screenshot.png", last.picture))
         if outcome.divergences or planned.step is planned.subgoal.steps[-1]:
             page = planned.step.action.page
-            picture = await self._worker.picture(page)
+            taking = asyncio.ensure_future(self._worker.picture(page))
+            await asyncio.sleep(0)  # the browser paints while the documents are written
+            documents = self._documents(planned.step, page, prefix)
+            picture = await taking
             if picture is not None:
                 artifacts.append(self._keep("page at the end of the step", f"{prefix}_page.png", picture))
-            artifacts.extend(self._documents(planned.step, page, prefix))
+            artifacts.extend(documents)
         return outcome.model_copy(update={"artifacts": tuple(artifacts)})
 
     def of_skill(self, planned: PlannedStep, outcome: SkillOutcome) -> SkillOutcome:

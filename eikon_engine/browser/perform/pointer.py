@@ -48,11 +48,14 @@ async def hover(session: Session, action: Hover) -> Deed:
 
 
 async def set_checked(session: Session, action: Check | Uncheck) -> Deed:
-    """Check or uncheck the target."""
+    """Check or uncheck the target; under a clock that stands, binding has looked at all that Playwright would."""
     bound = await _bind_pointer(session, action, enabled=True)
     async with translated(f"{action.type}ing {action.target}"), closed_gate(session, bound.locator.page):
         await bound.locator.set_checked(
-            action.type == "check", position=_position(action.position), timeout=ACT_TIMEOUT_MS
+            action.type == "check",
+            position=_position(action.position),
+            force=not session.rest.natural,
+            timeout=ACT_TIMEOUT_MS,
         )
     return Deed(bound=bound)
 
