@@ -78,6 +78,7 @@ class PageLedger:
         self.fault: EikonError | None = None
         """What went wrong where nobody could be told at once."""
         self.news = 0
+        self._awaited: dict[Request, asyncio.Event] = {}
         """How often something happened of which no request tells."""
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
@@ -126,12 +127,22 @@ class PageLedger:
         arrived, self._arrived = self._arrived, False
         return arrived
 
+    async def ended(self, request: Request) -> None:
+        """Wait until a request that is in flight ends, fails or is forgotten."""
+        if request in self.in_flight:
+            await self._awaited.setdefault(request, asyncio.Event()).wait()
+
     def forget(self, request: Request) -> None:
         """Stop waiting for a request that will never end."""
-        self.in_flight.discard(request)
-        self.answered.pop(request, None)
+        self._land(request)
         self.uncommitted.discard(request)
         self.changed.set()
+
+    def _land(self, request: Request) -> None:
+        self.in_flight.discard(request)
+        self.answered.pop(request, None)
+        if (awaited := self._awaited.pop(request, None)) is not None:
+            awaited.set()
 
     def note_key(self, key: str) -> None:
         """Note what a page opened or sent beside its requests."""
@@ -233,8 +244,7 @@ class PageLedger:
 
     def _on_request_finished(self, request: Request) -> None:
         self._arrived = self._arrived or request.is_navigation_request()
-        self.in_flight.discard(request)
-        self.answered.pop(request, None)
+        self._land(request)
         self.changed.set()
 
     def _on_request_failed(self, request: Request) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -178,12 +178,12 @@ class SealedTraffic:
         self._spawn(feed(self._now.schedule, route.request, exchange, body))
 
     async def _arrived(self, request: Request) -> None:
-        """Wait until a script has its answer: two that are on their way together may overtake each other."""
-        if request.resource_type not in FETCHES:
+        """Wait until a page has its answer: two that are on their way together may overtake each other."""
+        if _is_main_document(request):
             return
-        deadline = time.monotonic() + ARRIVAL_S
-        while request in self._now.session.ledger.in_flight and time.monotonic() < deadline:  # noqa: ASYNC110 - as below
-            await asyncio.sleep(0.002)  # the event that tells of an end tells of every request, and others clear it
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ARRIVAL_S):
+                await self._now.session.ledger.ended(request)
 
     async def _redirect(self, route: Route, exchange: Exchange) -> None:
         """Answer a document that was redirected: keep the cookies, then navigate to where it led.
