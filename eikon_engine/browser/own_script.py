@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from playwright.async_api import Frame
+from typing import Final
 
 KEPT: Final = {"bind.js": "sight", "dom_snapshot.js": "snapshot"}
 """Scripts that every document keeps ready, with their names there: sending them each time takes longer than they do."""
@@ -28,9 +25,3 @@ def keeping_script() -> str:
 
 CALL_KEPT: Final = "([name, handed]) => window.__eikon__?.[name]?.(handed) ?? null"
 """Calls a kept script; null where none of ours ran."""
-
-
-async def call(frame: Frame, file: str, argument: object) -> Any:  # noqa: ANN401 - JSON of a page
-    """Call a script in a document: the one that is kept, else the one that is sent along."""
-    answer = await frame.evaluate(CALL_KEPT, [KEPT[file], argument])
-    return answer if answer is not None else await frame.evaluate(own_script(file), argument)

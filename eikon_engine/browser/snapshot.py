@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from eikon_engine.browser.own_script import call, own_script
+from eikon_engine.browser.own_script import CALL_KEPT, KEPT, own_script
 from eikon_engine.errors import BrowserError
 from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, parse_frame
 
@@ -84,8 +84,11 @@ async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> Frame
 
     owners = await asyncio.gather(*(_owner(child) for child in frame.child_frames))
     addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
+    handed = {"frames": owners, "addresses": addresses}
     try:
-        text = await call(frame, "dom_snapshot.js", {"frames": owners, "addresses": addresses})
+        text = await frame.evaluate(CALL_KEPT, [KEPT["dom_snapshot.js"], handed])
+        if text is None:
+            text = await frame.evaluate(own_script("dom_snapshot.js"), handed)
     except Error as error:
         reason = error.message.splitlines()[0]
         message = f"wanted a DOM snapshot of frame {path or 'main'} ({frame.url}), found {reason}; take it at rest"
