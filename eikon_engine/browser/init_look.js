@@ -19,6 +19,14 @@
     return doubts <= 3; // what does not learn of the pointer in three frames never does
   };
 
+  // A window that closes itself answers for some time; one that may not do so is waited for no longer than any other.
+  window.close = new Proxy(window.close, {
+    apply(native, self, values) {
+      if (window === window.top && (window.opener || history.length < 2)) own.leaving = true;
+      return Reflect.apply(native, self, values);
+    },
+  });
+
   // Animations run by a clock of their own, which nothing can step: they end now, with their events, or stand still.
   const still = () => {
     const moving = own.endAnimations?.() ?? 0;
