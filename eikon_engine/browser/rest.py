@@ -117,9 +117,9 @@ class Rest:
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
 
     async def begin(self, at_ms: float | None) -> None:
-        """Begin an action; in a replay at the recorded page time, after everything that came before it."""
-        if self.agenda is not None and at_ms is not None:
-            if self._has_to_come(at_ms + self.behind_ms, self.agenda):
+        """Begin an action, at the recorded page time if one is given, after everything that came before it."""
+        if at_ms is not None:
+            if at_ms + self.behind_ms > self.now_ms or (self.agenda is not None and self.agenda.due()):
                 await self._pass(max(0.0, at_ms + self.behind_ms - self.now_ms))
                 await self.quiesce()
             self.behind_ms = max(0.0, self.now_ms - at_ms)
@@ -218,7 +218,8 @@ class Rest:
                 self._ledger.uncommitted.clear()
                 await look_at(self._ledger, WAIVE)
             if time.monotonic() > deadline:
-                self.notes.append(f"the page was still loading or moving after {STALL_S:.0f} s")
+                if not self._clock.natural:
+                    self.notes.append(f"the page was still loading or moving after {STALL_S:.0f} s")
                 return
 
     async def hear(self) -> None:
@@ -264,9 +265,6 @@ class Rest:
         if self.agenda is not None:
             self.agenda.wake()
 
-    def _has_to_come(self, at_ms: float, agenda: Agenda) -> bool:
-        return at_ms > self.now_ms or bool(agenda.due())
-
     def _turn_phase(self) -> None:
         self.phase += 1
         if self.agenda is not None:
@@ -275,9 +273,13 @@ class Rest:
     def _busy(self) -> bool:
         if any(count() for count in self.pending):
             return True
-        if self.agenda is None:
-            return any(not self._ledger.is_stream(each) for each in self._ledger.in_flight)
-        return bool(self.agenda.due()) or any(not self.agenda.holds(each) for each in self._ledger.in_flight)
+        if self.agenda is not None and self.agenda.due():
+            return True
+        return any(map(self._waits_for, self._ledger.in_flight))
+
+    def _waits_for(self, request: Request) -> bool:
+        """Say whether pages are not at rest before a request has ended."""
+        return not (self._ledger.is_stream(request) if self.agenda is None else self.agenda.holds(request))
 
     def _demand_life(self) -> None:
         if self._ledger.fault is not None:
@@ -298,8 +300,9 @@ class Rest:
     def _give_up(self) -> None:
         if self._clock.natural:
             return  # what is on its way comes later, as it would for anybody who looks now
-        if not self._ledger.in_flight:
+        awaited = tuple(filter(self._waits_for, self._ledger.in_flight))
+        if not awaited:
             self.notes.append(f"recording or serving was not done within {STALL_S:.0f} s")
-        for request in tuple(self._ledger.in_flight):
+        for request in awaited:
             self.notes.append(f"no answer within {STALL_S:.0f} s: {request.method} {request.url}")
             self._ledger.forget(request)

@@ -74,7 +74,6 @@ class Schedule:
         self._waiting: dict[int, _Turn] = {}
         self._skipped: set[int] = set()
         self._never: set[Request] = set()
-        self._never_fetches = 0
         self.late = 0
         """How many were given after something that they came before in the recording, or hurried."""
         self._done = asyncio.Event()
@@ -86,7 +85,6 @@ class Schedule:
     def never(self, request: Request) -> None:
         """Note a request that gets no answer, as in the recording."""
         self._never.add(request)
-        self._never_fetches += int(request.resource_type in FETCHES)
 
     @asynccontextmanager
     async def turn(
@@ -126,7 +124,8 @@ class Schedule:
 
     def unanswered_fetches(self) -> int:
         """Count the fetches whose answer is not given yet, or never will be."""
-        return self._never_fetches + sum(turn.is_fetch for turn in self._waiting.values())
+        never = sum(each.resource_type in FETCHES for each in self._never & self._ledger.in_flight)
+        return never + sum(turn.is_fetch for turn in self._waiting.values())
 
     def next_ms(self) -> float | None:
         """Return the page time of what comes next in this phase, and has not been due yet."""
@@ -166,8 +165,10 @@ class Schedule:
 
     def _is_past(self, moment: Moment) -> bool:
         """Say whether a moment was reached; what belongs to a later action comes all the same when it is overdue."""
-        here = (self._rest.phase, self._here_ms)
-        return (moment.phase, moment.at_ms) <= here or moment.at_ms + OVERDUE_MS <= self._here_ms
+        return self._is_time(moment) or moment.at_ms + OVERDUE_MS <= self._here_ms
+
+    def _is_time(self, moment: Moment) -> bool:
+        return (moment.phase, moment.at_ms) <= (self._rest.phase, self._here_ms)
 
     @property
     def _here_ms(self) -> float:
@@ -192,7 +193,7 @@ class Schedule:
         order = turn.moment.order
         if self._waiting.pop(order, None) is None:
             return
-        self.late += order in self._skipped
+        self.late += order in self._skipped or not (turn.at_once or self._is_time(turn.moment))
         self._skipped.discard(order)
         self._done.clear()
         self._delivering = 1

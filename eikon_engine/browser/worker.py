@@ -94,7 +94,7 @@ class BrowserWorker:
             raise BrowserDiedError(message) from error
 
     async def _execute(self, action: Action, recorded: Observation | None) -> Performed:
-        await self.session.rest.begin(recorded.begun_ms if recorded is not None else None)
+        await self.session.rest.begin(self._begin_ms(recorded))
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
         await self.session.rest.settle(self._settle_ms(action, recorded))
@@ -153,6 +153,11 @@ class BrowserWorker:
         data = action.model_dump(mode="json")
         restored = self.session.restorer.restore_texts(data)
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
+
+    def _begin_ms(self, recorded: Observation | None) -> float | None:
+        """Return when an action has to begin: where no recording is played, only the pauses of natural time count."""
+        played = self.session.rest.agenda is not None or self.session.environment.clock == "natural"
+        return recorded.begun_ms if recorded is not None and played else None
 
     def _settle_ms(self, action: Action, recorded: Observation | None) -> float:
         """Let as much page time pass as in the recording, minus what the action has used already."""
