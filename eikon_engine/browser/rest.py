@@ -106,6 +106,11 @@ class Rest:
         return self._clock.now_ms - self._mark_ms
 
     @property
+    def at_work(self) -> bool:
+        """Say whether something that is not a request is on its way."""
+        return any(count() for count in self.pending)
+
+    @property
     def natural(self) -> bool:
         """Say whether page time passes by itself."""
         return self._clock.natural
@@ -271,9 +276,7 @@ class Rest:
             self.agenda.wake()
 
     def _busy(self) -> bool:
-        if any(count() for count in self.pending):
-            return True
-        if self.agenda is not None and self.agenda.due():
+        if self.at_work or (self.agenda is not None and self.agenda.due()):
             return True
         return any(map(self._waits_for, self._ledger.in_flight))
 

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.look import PENDING, look_at
+from eikon_engine.browser.look import PENDING, Seen, look_at
 from eikon_engine.browser.rest import BLOCKED_S
 from eikon_engine.errors import BrowserDiedError
 
@@ -242,15 +242,28 @@ class Schedule:
             async with asyncio.timeout(BLOCKED_S):
                 calm, calm_at = 0, 0.0
                 while calm < CALM or time.monotonic() < calm_at:
-                    seen = await look_at(self._ledger, PENDING, skip_leaving=True)
-                    calm = calm + 1 if seen.pending <= self.unanswered_fetches() else 0
+                    seen = await self._look(before)
+                    if seen is None:
+                        return False
+                    rests = seen.pending <= self.unanswered_fetches() and not self._rest.at_work
+                    calm = calm + 1 if rests else 0
                     if seen.loading and not calm_at:
                         calm_at = time.monotonic() + LOADING_S
-                    if self._waiting.keys() - before:
-                        return False
         except TimeoutError:
             # The page does nothing but wait for an answer, as a synchronous request does, or the machine is very slow.
             self._rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
         except BrowserDiedError:
             self._ledger.mark_dead()
         return turn is self._first_due()
+
+    async def _look(self, before: set[int]) -> Seen | None:
+        """Look at the pages; None once something waits that did not wait `before`: they may answer only after that."""
+        looking = asyncio.ensure_future(look_at(self._ledger, PENDING, skip_leaving=True))
+        try:
+            while not looking.done() and not self._waiting.keys() - before:
+                woken = asyncio.ensure_future(self.woken())
+                await asyncio.wait({looking, woken}, return_when=asyncio.FIRST_COMPLETED)
+                woken.cancel()
+            return None if self._waiting.keys() - before else await looking
+        finally:
+            looking.cancel()

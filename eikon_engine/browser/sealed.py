@@ -97,7 +97,8 @@ class SealedTraffic:
         late = self._now.schedule.late
         notes = [*self._notes]
         if late:
-            notes.append(f"schedule: {late} of the recorded answers and messages came at another time than in the recording")
+            what = f"{late} of the recorded answers and messages"
+            notes.append(f"schedule: {what} came at another time than in the recording")
         return NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
             misses=(*(_network_miss(miss) for miss in self._playback.misses), *sockets.misses),
