@@ -15,7 +15,7 @@ from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.render import render_certification
-from eikon_engine.outcome.outcomes import NetworkMiss
+from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ExecutionTrace
@@ -48,6 +48,20 @@ def test_equal_runs_need_nothing() -> None:
     assert (report.status, report.rounds, report.patch.operations) == ("certified", 1, ())
     assert report.certificate is not None
     assert len(report.certificate.actions) == 1
+
+
+def test_runs_from_which_something_escaped_are_not_certified() -> None:
+    """Equal runs that reached past the recorded network prove nothing; the finding says what escaped."""
+    escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
+    own = HermeticityViolation(kind="browser", method="GET", target="http://update.test/")
+
+    report = rehearse(Stage(lambda _run, _budget: page_of("a"), violations=(escaped, own))).report
+
+    assert (report.status, report.rounds, report.certificate) == ("unverifiable", 1, None)
+    (finding,) = report.findings
+    assert (finding.runs, finding.subgoal) == (3, "")
+    assert finding.message.startswith("CONNECT shop.test:443 got past the recorded network")
+    assert "unverifiable at the whole run: cannot be compared" in render_certification(report)
 
 
 def test_time_is_tried_before_anything_is_masked() -> None:
