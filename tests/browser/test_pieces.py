@@ -1,0 +1,76 @@
+"""Bodies that come piece by piece, and what a replay tells scripts of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.network.store import read_network
+from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
+from tests.browser.desk import at
+from tests.browser.pages import Answer
+from tests.browser.test_sealed import both
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.actions import Action
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+READ = """<p id=p></p><button id=b onclick="p.textContent += 'clicked '">Go</button><script>
+const read = async url => {
+  const reader = (await fetch(url)).body.getReader();
+  p.textContent += 'begun ';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    p.textContent += new TextDecoder().decode(value).trim() + ' ';
+  }
+  p.textContent += 'ended ';
+};
+read('/lines').catch(() => { p.textContent += 'broken '; });
+</script>"""
+LINES = (b'{"n":1}\n', b'{"n":2}\n', b'{"n":3}\n')
+
+
+def shows(text: str) -> WaitFor:
+    """Wait until the page has written something down."""
+    return WaitFor(condition=FunctionCondition(expression=f"() => p.textContent.includes({text!r})"))
+
+
+def test_a_body_that_is_still_open_at_the_end_keeps_its_pieces(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Lines that a script reads from a fetch which never ends come again, each at its moment, and no end does."""
+    site.answers["/lines"] = Answer(content_type="application/x-ndjson", pieces=LINES, ending="open")
+    actions: list[Action] = [Navigate(url=site.put(READ)), shows("3"), Click(target=at("#b"))]
+
+    both(live_browser, sealed_browser, tmp_path, actions)
+
+    (exchange,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
+    assert exchange.moment is None
+    assert sum(piece.length for piece in exchange.pieces) == sum(map(len, LINES))
+
+
+def test_a_body_with_a_secret_that_broke_off_is_kept(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A secret that was taken out changes the size of a body: it comes in one piece, and breaks off after it."""
+    site.answers["/lines"] = Answer(pieces=(b"one ", b"hunter2-and-more ", b"three "), ending="broken")
+    actions: list[Action] = [Navigate(url=site.put(READ)), shows("broken")]
+    with live_browser.recording(tmp_path) as desk:
+        desk.worker.session.keep_secret("hunter2-and-more")
+        recorded = [desk.ok(action) for action in actions]
+
+    (exchange,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.worker.session.keep_secret("hunter2-and-more")
+        seen = [desk.do(*each).observation for each in zip(actions, recorded, strict=True)]
+        text = desk.js("p.textContent")
+
+    assert exchange.failure is not None
+    assert [piece.length > 0 for piece in exchange.pieces] == [False, True]
+    assert "hunter2-and-more three broken" in text
+    assert seen[-1] == recorded[-1]
