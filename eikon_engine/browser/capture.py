@@ -187,7 +187,7 @@ class NetworkCapture:
         return (Piece(length=body.size if body is not None else 0, moment=begun),)
 
     async def _write_open(self, request: Request) -> None:
-        """Write a request that did not end: a fetch with what came of its body so far, anything else as one that waits."""
+        """Write a request that did not end: a fetch with what came so far, anything else as one that waits."""
         last = request
         while last.redirected_to is not None:
             last = last.redirected_to

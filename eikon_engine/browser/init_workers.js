@@ -28,6 +28,11 @@
   };
   const { createObjectURL, revokeObjectURL } = URL;
   const { setTimeout: realTimeout, clearTimeout: realClear } = scope.__pwClock?.builtins ?? scope;
+  // What the driver hears by the console, which no page can read: of workers that are not under our clock.
+  const { debug } = scope.console;
+  const shown = address => address.startsWith('http') ? address : address.slice(0, 5) + '...';
+  const report = (kind, address) => debug.call(scope.console,
+    '\u0000eikon-worker:' + JSON.stringify({ kind, address: shown(absolute(address)) }));
   const blobs = new Map();
   const heads = new WeakMap();
 
@@ -239,7 +244,7 @@
   const leaveWild = record => {
     finish(record);
     record.state = 'wild';
-    own.wildWorkers = (own.wildWorkers ?? 0) + 1;
+    let alive = false;
     native.terminate.call(record.worker);
     const tell = event => {
       if (!record.worker.dispatchEvent(event)) return true;
@@ -251,11 +256,17 @@
       tell(new Event('error', { cancelable: true }));
       return;
     }
+    report('wild', record.args[0]);
     for (const kind of ['message', 'messageerror']) {
-      record.inner.addEventListener(kind, ({ data, ports }) => tell(new MessageEvent(kind, { data, ports: [...ports] })));
+      record.inner.addEventListener(kind, ({ data, ports }) => {
+        alive = true;
+        tell(new MessageEvent(kind, { data, ports: [...ports] }));
+      });
     }
     record.inner.addEventListener('error', event => {
       const { message, filename, lineno, colno } = event;
+      if (!alive && !(event instanceof ErrorEvent)) report('gone', record.args[0]);
+      alive = true;
       const copy = event instanceof ErrorEvent
         ? new ErrorEvent('error', { message, filename, lineno, colno, cancelable: true })
         : new Event('error', { cancelable: true });
@@ -306,7 +317,15 @@
     } catch {
       worker = null;
     }
-    return worker === null ? Reflect.construct(Native, args, target) : watch(worker, args);
+    if (worker !== null) return watch(worker, args);
+    worker = Reflect.construct(Native, args, target);
+    let alive = false;
+    report('wild', args[0]);
+    worker.addEventListener('message', () => { alive = true; }, { once: true });
+    worker.addEventListener('error', event => {
+      if (!alive && !(event instanceof ErrorEvent)) report('gone', args[0]);
+    }, { once: true });
+    return worker;
   };
 
   // A worker that computes for ever, or sleeps until it is woken, would hold up all: it is waited for once.
@@ -317,7 +336,7 @@
     const word = await Promise.race([promise, late]);
     realClear(timer);
     if (word === null) {
-      if (!record.stuck) own.stuckWorkers = (own.stuckWorkers ?? 0) + 1;
+      if (!record.stuck) report('stuck', record.args[0]);
       record.stuck = true;
       promise.then(() => { record.stuck = false; });
     }

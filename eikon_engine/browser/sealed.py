@@ -15,6 +15,7 @@ from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.schedule import FETCHES, Schedule
 from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
+from eikon_engine.browser.untamed import UntamedWorkers
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
@@ -56,6 +57,7 @@ class SealedTraffic:
         self._tasks: set[asyncio.Task[None]] = set()
         self._redoing = 0
         self._notes: list[str] = [recording.torn] if recording.torn else []
+        self._untamed = UntamedWorkers()
         self._running: _Running | None = None
 
     async def start(self, session: Session) -> None:
@@ -63,6 +65,7 @@ class SealedTraffic:
         schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
         sockets = SocketPlayer(session, schedule, self._recording, SocketRules(self._rules, self._playback.rule_use))
         self._running = _Running(session, schedule, sockets)
+        self._untamed.listen(session)
         session.rest.agenda = schedule
         session.rest.pending.append(lambda: self._redoing)
         await session.context.route("**/*", self._serve)
@@ -95,7 +98,7 @@ class SealedTraffic:
         """Sum up hits, misses and what nobody asked for."""
         sockets = self._now.sockets
         late = self._now.schedule.late
-        notes = [*self._notes]
+        notes = [*self._notes, *self._untamed.notes()]
         if late:
             notes.append(f"schedule: {late} of the recorded answers and messages came later than in the recording")
         return NetworkOutcome(

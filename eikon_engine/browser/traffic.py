@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.sockets import LiveSockets
+from eikon_engine.browser.untamed import UntamedWorkers
 from eikon_engine.outcome.outcomes import NetworkOutcome
 
 if TYPE_CHECKING:
@@ -52,10 +53,12 @@ class LiveTraffic:
         self.sockets: LiveSockets | None = None
         self._strays: list[str] = []
         self._session: Session | None = None
+        self._untamed = UntamedWorkers()
 
     async def start(self, session: Session) -> None:
         """Route everything."""
         self._session = session
+        self._untamed.listen(session)
         self.sockets = LiveSockets(session)
         session.context.on("request", lambda request: self._note_stray(session, request))
         await session.context.route("**/*", self._pass_on)
@@ -81,7 +84,7 @@ class LiveTraffic:
 
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""
-        return NetworkOutcome(served=self._served, strays=tuple(self._strays))
+        return NetworkOutcome(served=self._served, strays=tuple(self._strays), notes=self._untamed.notes())
 
     def _note_stray(self, session: Session, request: Request) -> None:
         if session.urls.is_stray(request.url):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
 from tests.browser.desk import at
