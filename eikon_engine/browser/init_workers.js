@@ -1,7 +1,8 @@
 // Runs in every document before its own scripts, and again at the head of every worker that is started here: the clock of
 // a worker follows the one of its page, its chance comes from a seed, and its page can ask whether it has work left.
 // Kept free of line breaks in text and of comments behind code: a worker gets it as one line, so that its own keep their
-// numbers. `evenOut` comes from init_determinism.js; `settings` are {seed, stepped}.
+// numbers. `evenOut` comes from init_determinism.js; `settings` are {seed, stepped},
+// in a worker also {machine}: what its page is told of the machine.
 (function eikonWorkers(evenOut, settings) {
   const scope = globalThis;
   const page = typeof Window === 'function' && scope instanceof Window;
@@ -21,10 +22,17 @@
       return String(address);
     }
   };
+  const machine = () => ({ hardwareConcurrency: navigator.hardwareConcurrency, deviceMemory: navigator.deviceMemory });
+  const takeMachine = () => {
+    const place = WorkerNavigator.prototype;
+    for (const [name, value] of Object.entries(settings.machine)) {
+      if (name in place) defineProperty(place, name, { ...Object.getOwnPropertyDescriptor(place, name), get: () => value });
+    }
+  };
   const text = () => {
     const line = String(eikonWorkers).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
     const evens = String(evenOut).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
-    return '(' + line + ')(' + evens + ',' + JSON.stringify(settings) + ');';
+    return '(' + line + ')(' + evens + ',' + JSON.stringify({ ...settings, machine: machine() }) + ');';
   };
   const { createObjectURL, revokeObjectURL } = URL;
   const { setTimeout: realTimeout, clearTimeout: realClear } = scope.__pwClock?.builtins ?? scope;
@@ -443,6 +451,7 @@
   }
 
   evenOut(scope, tagged ? told.seed : settings.seed);
+  takeMachine();
   if (!tagged) return;
   const { postMessage, close, importScripts } = scope;
   const say = word => postMessage.call(scope, { [mark]: word });

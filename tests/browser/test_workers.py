@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.worker import open_worker
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Navigate
-from tests.browser.desk import CLOCK_START_MS
+from tests.browser.desk import CLOCK_START_MS, Desk, environment
 from tests.browser.pages import Answer
 from tests.browser.worker_desk import BLOB, SAY, pass_time, said, show, worker_desk
 
@@ -273,6 +276,22 @@ def test_replay_tells_of_a_worker_on_the_real_clock(
 
         assert [note.split(" could")[0] for note in live] == [f"worker: {site.url}/w.js (1 times)"]
         assert desk.network().notes == live
+
+
+def test_worker_is_told_the_machine_of_its_page(live_browser: Room, site: PageSite) -> None:
+    """Processors and memory are those that the recording knew, in a worker and in one that it starts."""
+    tell = "postMessage([navigator.hardwareConcurrency, navigator.deviceMemory].join())"
+    nested = f"new Worker('data:text/javascript,{tell}').onmessage = e => {{ {tell}; postMessage(e.data) }}"
+    script = f"new Worker({BLOB.format(json.dumps(nested))}).onmessage = e => say(e.data)"
+    recorded = environment().model_copy(update={"cpu_count": 3, "device_memory_gb": 2.0})
+    opening = open_worker(live_browser.browser, SessionOptions(environment=recorded), LiveTraffic())
+    with live_browser.portal.wrap_async_context_manager(opening) as worker:
+        desk = Desk(live_browser.portal, worker, site)
+        show(desk, script)
+        pass_time(desk, 40)
+
+        assert desk.js("navigator.hardwareConcurrency") == 3
+        assert said(desk) == ["3,2", "3,2"]
 
 
 def test_worker_that_ended_is_not_waited_for(live_browser: Room, site: PageSite) -> None:
