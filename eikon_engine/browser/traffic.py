@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Request, Route
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.socket_names import SocketNames
 
 STEPPING_STONE: Final = "x-eikon-stepping-stone"
 """Response header of a document of our own that only leads on, and is not observed."""
@@ -59,7 +60,7 @@ class LiveTraffic:
         """Route everything."""
         self._session = session
         self._untamed.listen(session)
-        self.sockets = LiveSockets(session)
+        self.sockets = LiveSockets(session, self.socket_names())
         session.context.on("request", lambda request: self._note_stray(session, request))
         await session.context.route("**/*", self._pass_on)
         await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
@@ -69,6 +70,10 @@ class LiveTraffic:
         """End what waits to be passed on."""
         if self.sockets is not None:
             await self.sockets.stop()
+
+    def socket_names(self) -> SocketNames | None:
+        """Return how a recording names sockets; None as there is none."""
+        return None
 
     def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - asked of every kind of traffic
         """Say no: the network redirects by itself."""
