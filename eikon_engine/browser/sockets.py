@@ -84,6 +84,8 @@ class _Line:
         self._server_side = page_side.connect_to_server()
         self._from_server: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self.accepted = False
+        self._closers: set[Side] = set()
+        """Who has closed already; with the document of a page, Playwright closes all its sockets, closed ones too."""
         self.waiting = 0
         """How many messages of the server are not passed on yet."""
         self._closing: asyncio.Task[None] | None = None
@@ -109,6 +111,8 @@ class _Line:
         self._server_side.send(content)
 
     def _on_page_close(self, code: int | None, reason: str | None) -> None:
+        if self._closers:
+            return
         self._tell_closed("page", code, reason)
         self._closing = asyncio.ensure_future(_close(self._server_side, code, reason))
 
@@ -140,6 +144,8 @@ class _Line:
         self._page_side.send(content)
 
     async def _close_page_side(self, code: int | None, reason: str | None) -> None:
+        if "server" in self._closers:
+            return
         self._tell_closed("server", code, reason)
         if code == ABNORMAL:
             tell_lost(self._page_side, reason or "", was_open=self.accepted)
@@ -147,6 +153,7 @@ class _Line:
             await _close(self._page_side, code, reason)
 
     def _tell_closed(self, closer: Side, code: int | None, reason: str | None) -> None:
+        self._closers.add(closer)
         for listener in self._sockets.listeners:
             listener.closed(self._ordinal, closer, code, reason or "")
 
