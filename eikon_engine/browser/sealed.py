@@ -37,6 +37,8 @@ DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-enco
 """Response headers that speak of the transport, which a served answer does not have."""
 BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
 """What the browser says of an answer that the CORS policy keeps from the page."""
+NOBODY: Final = "https://nobody.invalid"
+"""An origin that is that of no page, not even of one that has none."""
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -155,7 +157,8 @@ class SealedTraffic:
         async with self._now.schedule.turn(moment, route.request, at_once=_is_main_document(route.request)):
             response = exchange.response
             if response is None and _was_refused_by_policy(exchange):
-                await self._fulfill(route, OK, (("access-control-allow-origin", "null"),), b"")
+                nobody = "null" if _origin(exchange) != "null" else NOBODY
+                await self._fulfill(route, OK, (("access-control-allow-origin", nobody),), b"")
             elif response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
             elif response.body_missing is not None:
@@ -292,11 +295,18 @@ def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:
 
 
 def _was_refused_by_policy(exchange: Exchange) -> bool:
-    """Say whether the browser kept an answer of another origin from a script, which it will do again without CORS."""
-    referer = dict(exchange.request.headers).get("referer", "")
-    ours, theirs = urlsplit(referer), urlsplit(exchange.request.url)
-    crosses = bool(referer) and (ours.scheme, ours.netloc) != (theirs.scheme, theirs.netloc)
-    return exchange.failure == BLOCKED_BY_POLICY and exchange.request.resource_type in FETCHES and crosses
+    """Say whether the browser kept an answer of another origin from a page, which it will do again.
+
+    Whatever is subject to CORS says its origin: https://fetch.spec.whatwg.org/#origin-header.
+    """
+    request = exchange.request
+    origin, theirs = _origin(exchange), urlsplit(request.url)
+    crosses = origin not in {"", f"{theirs.scheme}://{theirs.netloc.rpartition('@')[2]}"}
+    return exchange.failure == BLOCKED_BY_POLICY and crosses and not request.is_navigation
+
+
+def _origin(exchange: Exchange) -> str:
+    return next((value for name, value in exchange.request.headers if name.lower() == "origin"), "")
 
 
 def _is_main_document(request: Request) -> bool:
