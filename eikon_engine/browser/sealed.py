@@ -172,7 +172,7 @@ class SealedTraffic:
         hops = () if exchange.request.is_navigation else exchange.hops
         cookies = tuple(pair for hop in hops for pair in hop.headers if pair[0].lower() == "set-cookie")
         headers: HeaderPairs = (*cookies, *response.headers)
-        if hops and route.request.resource_type == "fetch":
+        if hops and route.request.resource_type in FETCHES:
             target = self._now.session.restorer.restore(response.url.encode()).decode()
             headers = with_own_header(headers, REDIRECTED_HEADER, target)
         if not exchange.pieces or route.request.resource_type != "fetch":

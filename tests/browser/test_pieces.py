@@ -72,3 +72,50 @@ def test_a_body_with_a_secret_that_broke_off_is_kept(
     assert [piece.length > 0 for piece in exchange.pieces] == [False, True]
     assert "hunter2-and-more three broken" in text
     assert seen[-1] == recorded[-1]
+
+
+TELL = """<p id=p></p><script>
+const say = text => { p.textContent += text + ' | '; };
+const place = url => url.slice(url.indexOf('//') + 2);
+const get = async url => {
+  const told = await fetch(url), twice = told.clone(), thrice = twice.clone();
+  for (const each of [told, twice, thrice]) {
+    const names = [...each.headers.keys()].filter(name => name.startsWith('x-')).join();
+    say([place(each.url), each.redirected, each.type, names, each.headers.get('access-control-expose-headers')].join(' '));
+    say(await each.text());
+  }
+  say(Object.keys(told).join());
+};
+const ask = url => new Promise(done => {
+  const x = new XMLHttpRequest();
+  x.onload = () => {
+    const names = x.getAllResponseHeaders().split('\\r\\n').filter(line => /^(x-|access-control-expose)/.test(line)).join();
+    say([place(x.responseURL), names, x.getResponseHeader('access-control-expose-headers'), x.responseText].join(' '));
+    done();
+  };
+  x.open('GET', url);
+  say('unsent ' + x.responseURL);
+  x.send();
+});
+(async () => {
+  await get('/moved');
+  await ask('/moved');
+  await get('ELSEWHERE/moved');
+  await ask('ELSEWHERE/moved');
+  await ask('/plain');
+})();
+</script>"""
+
+
+def test_scripts_are_told_where_redirects_led_and_nothing_of_us(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Address, redirection, type and headers of an answer, of its clones and of an XMLHttpRequest are as recorded."""
+    anybody = (("Access-Control-Allow-Origin", "*"),)
+    exposed = (*anybody, ("Access-Control-Expose-Headers", "X-Shop"), ("X-Shop", "yes"))
+    site.answers["/moved"] = Answer(status=302, headers=(("Location", "/end?to#part"), *anybody))
+    site.answers["/end"] = Answer(body="end", content_type="text/plain", headers=exposed)
+    site.answers["/plain"] = Answer(body="plain", content_type="text/plain")
+
+    page = site.put(TELL.replace("ELSEWHERE", site.elsewhere))
+    both(live_browser, sealed_browser, tmp_path, [Navigate(url=page), shows("plain")])

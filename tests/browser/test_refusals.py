@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tests.browser.pages import PageSite
 
 WAYS = {
-    "fetch without a referrer": "fetch('{}/d', {{referrerPolicy: 'no-referrer'}}).then(() => say('got'), () => say('no'))",
+    "fetch without a referrer": "fetch('{}/d', {{referrerPolicy: 'no-referrer'}}).catch(() => say('no'))",
     "fetch without CORS": "fetch('{}/d', {{mode: 'no-cors'}}).then(r => say(r.type), () => say('no'))",
     "font": "new FontFace('a', 'url({}/f.woff2)').load().then(() => say('got'), () => say('no'))",
     "module": "import('{}/m.js').then(() => say('got'), () => say('no'))",
