@@ -127,6 +127,7 @@ class NetworkCapture:
         for request in tuple(self._ordinals):
             await self._write_open(request)
         await self._streams.stop()
+        self.warnings.extend(self._streams.warnings())
 
     def _on_request(self, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
@@ -191,7 +192,7 @@ class NetworkCapture:
         last = request
         while last.redirected_to is not None:
             last = last.redirected_to
-        stream = self._streams.stream(last)
+        stream = await self._streams.stream(last)
         if stream is not None and last.existing_response is not None:
             await self._write_stream(request, last, stream, complete=False)
         else:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
-from eikon_engine.network.store import read_network
-from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
+from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, SwitchPage, WaitFor
 from tests.browser.desk import at
 from tests.browser.pages import Answer
 from tests.browser.test_sealed import both
@@ -81,7 +83,8 @@ const get = async url => {
   const told = await fetch(url), twice = told.clone(), thrice = twice.clone();
   for (const each of [told, twice, thrice]) {
     const names = [...each.headers.keys()].filter(name => name.startsWith('x-')).join();
-    say([place(each.url), each.redirected, each.type, names, each.headers.get('access-control-expose-headers')].join(' '));
+    const exposed = each.headers.get('access-control-expose-headers');
+    say([place(each.url), each.redirected, each.type, names, exposed].join(' '));
     say(await each.text());
   }
   say(Object.keys(told).join());
@@ -89,7 +92,8 @@ const get = async url => {
 const ask = url => new Promise(done => {
   const x = new XMLHttpRequest();
   x.onload = () => {
-    const names = x.getAllResponseHeaders().split('\\r\\n').filter(line => /^(x-|access-control-expose)/.test(line)).join();
+    const lines = x.getAllResponseHeaders().split('\\r\\n');
+    const names = lines.filter(line => /^(x-|access-control-expose)/.test(line)).join();
     say([place(x.responseURL), names, x.getResponseHeader('access-control-expose-headers'), x.responseText].join(' '));
     done();
   };
@@ -119,3 +123,50 @@ def test_scripts_are_told_where_redirects_led_and_nothing_of_us(
 
     page = site.put(TELL.replace("ELSEWHERE", site.elsewhere))
     both(live_browser, sealed_browser, tmp_path, [Navigate(url=page), shows("plain")])
+
+
+def test_bodies_of_a_worker_are_not_taken_for_those_of_its_page(
+    live_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Where a worker asks for the same address, nobody can tell whose pieces came: none are kept, with a warning."""
+    numbers = itertools.count()
+    site.answers["/lines"] = lambda _: Answer(pieces=(f"body {next(numbers)}".encode(),), ending="open")
+    worker = f"fetch('{site.url}/lines').then(() => postMessage(1))"
+    page = site.put(
+        f"""<p id=p></p><script>
+        const first = async () => (await fetch('/lines')).body.getReader().read();
+        const read = () => first().then(() => {{ p.textContent += 'read ' }});
+        new Worker(URL.createObjectURL(new Blob([`{worker}`]))).onmessage = () => read().then(read);</script>"""
+    )
+    with live_browser.desk() as desk, NetworkWriter(tmp_path) as writer:
+        capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
+        live_browser.portal.call(capture.start)
+        for action in (Navigate(url=page), shows("read read")):
+            desk.ok(action)
+        live_browser.portal.call(capture.close)
+
+    exchanges = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
+    assert [each.pending for each in exchanges] == [True] * 3
+    assert [warning for warning in capture.warnings if "/lines: 2 of 3 requests" in warning]
+
+
+def test_pages_that_ask_for_one_address_keep_their_own_pieces(
+    live_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """What a page and its popup read from the same address is told apart."""
+    numbers = itertools.count()
+    site.answers["/lines"] = lambda _: Answer(pieces=(f"body {next(numbers)}".encode(),), ending="open")
+    reads = "fetch('/lines').then(r => r.body.getReader().read()).then(each => { p.textContent = 'read' })"
+    popup = site.put(f'<p id=p></p><button id=b onclick="{reads}">Go</button>')
+    page = site.put(f"<p id=p></p><script>window.open('{popup}'); {reads}</script>")
+    with live_browser.recording(tmp_path) as desk:
+        desk.ok(Navigate(url=page))
+        desk.ok(shows("read"))
+        desk.ok(SwitchPage(page=1))
+        desk.ok(Click(page=1, target=at("#b")))
+        desk.ok(shows("read").model_copy(update={"page": 1}))
+
+    recording = read_network(tmp_path)
+    found = [each.response for each in recording.exchanges if each.key.endswith("/lines")]
+    bodies = [recording.body(each.body) for each in found if each is not None and each.body is not None]
+    assert bodies == [b"body 0", b"body 1"]
