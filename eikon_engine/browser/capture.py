@@ -127,6 +127,7 @@ class NetworkCapture:
         for request in tuple(self._ordinals):
             await self._write_open(request)
         await self._streams.stop()
+        self.warnings.extend(self._streams.warnings())
 
     def _on_request(self, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
@@ -187,12 +188,12 @@ class NetworkCapture:
         return (Piece(length=body.size if body is not None else 0, moment=begun),)
 
     async def _write_open(self, request: Request) -> None:
-        """Write a request that did not end: an event stream with what came so far, anything else as one that waits."""
+        """Write a request that did not end: a fetch with what came so far, anything else as one that waits."""
         last = request
         while last.redirected_to is not None:
             last = last.redirected_to
-        stream = self._streams.stream(last)
-        if stream is not None and stream.is_events and last.existing_response is not None:
+        stream = await self._streams.stream(last)
+        if stream is not None and last.existing_response is not None:
             await self._write_stream(request, last, stream, complete=False)
         else:
             self._write(request, response=None, hops=(), failure=None, complete=False)
@@ -215,7 +216,7 @@ class NetworkCapture:
             headers=await self._headers(answer),
             body=body,
         )
-        pieces = _pieces(stream, body, whole=False)
+        pieces = _pieces(stream, body, whole=False) or _at_once(stream, body)
         hops = await self._hops(root, last)
         failure = last.failure if complete and last.failure != ABORTED and not stream.is_events else None
         self._write(root, response=response, hops=hops, failure=failure, complete=complete, pieces=pieces)
@@ -313,6 +314,13 @@ def _pieces(stream: Stream | None, body: BlobRef | None, *, whole: bool = True) 
     ):
         return ()
     return tuple(Piece(length=length, moment=moment) for length, moment in stream.moments)
+
+
+def _at_once(stream: Stream, body: BlobRef | None) -> tuple[Piece, ...]:
+    """Say of a body whose pieces are not known, as secrets were taken out, that it came after its headers in one."""
+    (_, begun), (_, last) = stream.moments[0], stream.moments[-1]
+    came = (Piece(length=body.size, moment=last),) if body is not None else ()
+    return (Piece(length=0, moment=begun), *came)
 
 
 def _before(pieces: tuple[Piece, ...], end: Moment) -> tuple[tuple[Piece, ...], Moment]:

@@ -29,16 +29,25 @@
   };
 
   // What a response says of itself: a served redirect was flattened, and a stream is a response that we made.
-  const told = (response, native) => {
-    const to = native.headers.get(REDIRECTED);
-    const told = { url: to ?? native.url, redirected: to !== null || native.redirected, type: native.type };
-    for (const name of Object.keys(told)) Object.defineProperty(response, name, { value: told[name] });
-    return response;
+  const told = (response, facts) => {
+    for (const name of Object.keys(facts)) Object.defineProperty(response, name, { value: facts[name] });
+    const clone = () => told(Response.prototype.clone.call(response), facts);
+    return Object.defineProperty(response, 'clone', { value: clone, configurable: true, writable: true });
   };
+  const factsOf = native => {
+    const to = native.headers.get(REDIRECTED);
+    return { url: (to ?? native.url).split('#')[0], redirected: to !== null || native.redirected, type: native.type };
+  };
+  const EXPOSE = 'access-control-expose-headers';
+  const exposed = value => value.split(',').map(each => each.trim()).filter(each => each !== NAME && each !== REDIRECTED);
   const without = headers => {
     const left = new Headers(headers);
     left.delete(NAME);
     left.delete(REDIRECTED);
+    if (!left.has(EXPOSE)) return left;
+    const others = exposed(left.get(EXPOSE));
+    if (others.length) left.set(EXPOSE, others.join(', '));
+    else left.delete(EXPOSE);
     return left;
   };
   const served = (native, signal) => {
@@ -54,7 +63,7 @@
       });
     }
     const { status, statusText } = native;
-    return told(new Response(body, { status, statusText, headers: without(native.headers) }), native);
+    return told(new Response(body, { status, statusText, headers: without(native.headers) }), factsOf(native));
   };
   if (window.fetch) {
     window.fetch = new Proxy(window.fetch, {
@@ -64,6 +73,37 @@
       },
     });
   }
+
+  // An XMLHttpRequest is asked for all its headers first: the console tells of every name that it may not give.
+  const { getAllResponseHeaders, getResponseHeader } = XMLHttpRequest.prototype;
+  const lines = request => getAllResponseHeaders.call(request).split('\r\n').filter(Boolean);
+  const redirectedTo = request => lines(request).find(line => line.startsWith(REDIRECTED + ': '))?.slice(REDIRECTED.length + 2);
+  const patched = (name, wrap) => {
+    XMLHttpRequest.prototype[name] = new Proxy(XMLHttpRequest.prototype[name], { apply: wrap });
+  };
+  patched('getAllResponseHeaders', (native, self) => {
+    const text = Reflect.apply(native, self, []);
+    if (!text.includes(REDIRECTED)) return text;
+    return lines(self).flatMap(line => {
+      if (line.startsWith(REDIRECTED + ': ')) return [];
+      if (!line.startsWith(EXPOSE + ': ')) return [line + '\r\n'];
+      const others = exposed(line.slice(EXPOSE.length + 2));
+      return others.length ? [EXPOSE + ': ' + others.join(', ') + '\r\n'] : [];
+    }).join('');
+  });
+  patched('getResponseHeader', (native, self, values) => {
+    const name = String(values[0]).toLowerCase();
+    if (values.length && (name === REDIRECTED || name === EXPOSE) && redirectedTo(self) !== undefined) {
+      if (name === REDIRECTED) return null;
+      return exposed(getResponseHeader.call(self, EXPOSE) ?? '').join(', ') || null;
+    }
+    return Reflect.apply(native, self, values);
+  });
+  const address = Object.getOwnPropertyDescriptor(XMLHttpRequest.prototype, 'responseURL');
+  const { get: responseURL } = Object.getOwnPropertyDescriptor({
+    get responseURL() { return redirectedTo(this)?.split('#')[0] ?? address.get.call(this); },
+  }, 'responseURL');
+  Object.defineProperty(XMLHttpRequest.prototype, 'responseURL', { ...address, get: responseURL });
 
   // https://html.spec.whatwg.org/multipage/server-sent-events.html, over fetch, with the page's own timers.
   const { fetch, setTimeout } = window;

@@ -1,7 +1,8 @@
 // Runs in every document before its own scripts, and again at the head of every worker that is started here: the clock of
 // a worker follows the one of its page, its chance comes from a seed, and its page can ask whether it has work left.
 // Kept free of line breaks in text and of comments behind code: a worker gets it as one line, so that its own keep their
-// numbers. `evenOut` comes from init_determinism.js; `settings` are {seed, stepped}.
+// numbers. `evenOut` comes from init_determinism.js; `settings` are {seed, stepped},
+// in a worker also {machine}: what its page is told of the machine.
 (function eikonWorkers(evenOut, settings) {
   const scope = globalThis;
   const page = typeof Window === 'function' && scope instanceof Window;
@@ -21,13 +22,25 @@
       return String(address);
     }
   };
+  const machine = () => ({ hardwareConcurrency: navigator.hardwareConcurrency, deviceMemory: navigator.deviceMemory });
+  const takeMachine = () => {
+    const place = WorkerNavigator.prototype;
+    for (const [name, value] of Object.entries(settings.machine)) {
+      if (name in place) defineProperty(place, name, { ...Object.getOwnPropertyDescriptor(place, name), get: () => value });
+    }
+  };
   const text = () => {
     const line = String(eikonWorkers).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
     const evens = String(evenOut).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
-    return '(' + line + ')(' + evens + ',' + JSON.stringify(settings) + ');';
+    return '(' + line + ')(' + evens + ',' + JSON.stringify({ ...settings, machine: machine() }) + ');';
   };
   const { createObjectURL, revokeObjectURL } = URL;
   const { setTimeout: realTimeout, clearTimeout: realClear } = scope.__pwClock?.builtins ?? scope;
+  // What the driver hears by the console, which no page can read: of workers that are not under our clock.
+  const { debug } = scope.console;
+  const shown = address => address.startsWith('http') ? address : address.slice(0, 5) + '...';
+  const report = (kind, address) => debug.call(scope.console,
+    '\u0000eikon-worker:' + JSON.stringify({ kind, address: shown(absolute(address)) }));
   const blobs = new Map();
   const heads = new WeakMap();
 
@@ -239,7 +252,7 @@
   const leaveWild = record => {
     finish(record);
     record.state = 'wild';
-    own.wildWorkers = (own.wildWorkers ?? 0) + 1;
+    let alive = false;
     native.terminate.call(record.worker);
     const tell = event => {
       if (!record.worker.dispatchEvent(event)) return true;
@@ -251,11 +264,17 @@
       tell(new Event('error', { cancelable: true }));
       return;
     }
+    report('wild', record.args[0]);
     for (const kind of ['message', 'messageerror']) {
-      record.inner.addEventListener(kind, ({ data, ports }) => tell(new MessageEvent(kind, { data, ports: [...ports] })));
+      record.inner.addEventListener(kind, ({ data, ports }) => {
+        alive = true;
+        tell(new MessageEvent(kind, { data, ports: [...ports] }));
+      });
     }
     record.inner.addEventListener('error', event => {
       const { message, filename, lineno, colno } = event;
+      if (!alive && !(event instanceof ErrorEvent)) report('gone', record.args[0]);
+      alive = true;
       const copy = event instanceof ErrorEvent
         ? new ErrorEvent('error', { message, filename, lineno, colno, cancelable: true })
         : new Event('error', { cancelable: true });
@@ -306,7 +325,15 @@
     } catch {
       worker = null;
     }
-    return worker === null ? Reflect.construct(Native, args, target) : watch(worker, args);
+    if (worker !== null) return watch(worker, args);
+    worker = Reflect.construct(Native, args, target);
+    let alive = false;
+    report('wild', args[0]);
+    worker.addEventListener('message', () => { alive = true; }, { once: true });
+    worker.addEventListener('error', event => {
+      if (!alive && !(event instanceof ErrorEvent)) report('gone', args[0]);
+    }, { once: true });
+    return worker;
   };
 
   // A worker that computes for ever, or sleeps until it is woken, would hold up all: it is waited for once.
@@ -317,7 +344,7 @@
     const word = await Promise.race([promise, late]);
     realClear(timer);
     if (word === null) {
-      if (!record.stuck) own.stuckWorkers = (own.stuckWorkers ?? 0) + 1;
+      if (!record.stuck) report('stuck', record.args[0]);
       record.stuck = true;
       promise.then(() => { record.stuck = false; });
     }
@@ -424,6 +451,7 @@
   }
 
   evenOut(scope, tagged ? told.seed : settings.seed);
+  takeMachine();
   if (!tagged) return;
   const { postMessage, close, importScripts } = scope;
   const say = word => postMessage.call(scope, { [mark]: word });

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.socket_names import SocketNames
+from eikon_engine.browser.socket_player import SocketRules
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.divergence.answers import ABSENT, Answer, compare_answers
 from eikon_engine.errors import EikonError
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.trace.volatile import VolatileRule
 
 VALUES_SHOWN: Final = 20
 """Changed values kept of one answer; the others are counted."""
@@ -47,11 +50,13 @@ class ProbeTraffic(LiveTraffic):
     rest waits for them. What is kept is without secrets.
     """
 
-    def __init__(self, recording: NetworkRecording) -> None:
-        """Compare with `recording`."""
+    def __init__(self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = ()) -> None:
+        """Compare with `recording`; `rules` say which parts of requests change from run to run."""
         super().__init__()
         self._recording = recording
-        self._playback = Playback(recording.exchanges, read_body=recording.body)
+        self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
+        self._rules = rules
+        self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._changes: list[ResponseChange] = []
@@ -73,6 +78,14 @@ class ProbeTraffic(LiveTraffic):
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await super().stop()
 
+    def recorded_key(self, request: Request) -> str | None:
+        """Return the key of the recorded request that stands for a live one; rules may have made it another one."""
+        return self._keys.get(request)
+
+    def socket_names(self) -> SocketNames:
+        """Name sockets as the recording does."""
+        return SocketNames(self._recording, SocketRules(self._rules, self._playback.rule_use))
+
     def outcome(self) -> NetworkOutcome:
         """Add what differs from the recording."""
         notes = list(self._lost)
@@ -84,7 +97,8 @@ class ProbeTraffic(LiveTraffic):
                 "unused": tuple(exchange.key for exchange in self._playback.unused() if not exchange.pending),
                 "unmatched": tuple(miss.key for miss in self._playback.misses),
                 "response_changes": tuple(self._changes),
-                "notes": (*live.notes, *notes),
+                "rules_applied": self._playback.rule_use.for_outcome(),
+                "notes": (*live.notes, *notes, *self._playback.rule_use.notes()),
             }
         )
 
@@ -99,6 +113,8 @@ class ProbeTraffic(LiveTraffic):
             request.headers.get("content-type"),
             request.headers.items(),
         )
+        if isinstance(match, Hit):
+            self._keys[request] = match.key
         if isinstance(match, Hit) and not match.exchange.pending:
             self._matched[request] = match.exchange
 

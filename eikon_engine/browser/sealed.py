@@ -15,6 +15,7 @@ from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.schedule import FETCHES, Schedule
 from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
+from eikon_engine.browser.untamed import UntamedWorkers
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
@@ -36,6 +37,8 @@ DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-enco
 """Response headers that speak of the transport, which a served answer does not have."""
 BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
 """What the browser says of an answer that the CORS policy keeps from the page."""
+NOBODY: Final = "https://nobody.invalid"
+"""An origin that is that of no page, not even of one that has none."""
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -56,6 +59,7 @@ class SealedTraffic:
         self._tasks: set[asyncio.Task[None]] = set()
         self._redoing = 0
         self._notes: list[str] = [recording.torn] if recording.torn else []
+        self._untamed = UntamedWorkers()
         self._running: _Running | None = None
 
     async def start(self, session: Session) -> None:
@@ -63,6 +67,7 @@ class SealedTraffic:
         schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
         sockets = SocketPlayer(session, schedule, self._recording, SocketRules(self._rules, self._playback.rule_use))
         self._running = _Running(session, schedule, sockets)
+        self._untamed.listen(session)
         session.rest.agenda = schedule
         session.rest.pending.append(lambda: self._redoing)
         await session.context.route("**/*", self._serve)
@@ -95,7 +100,7 @@ class SealedTraffic:
         """Sum up hits, misses and what nobody asked for."""
         sockets = self._now.sockets
         late = self._now.schedule.late
-        notes = [*self._notes]
+        notes = [*self._notes, *self._untamed.notes()]
         if late:
             what = f"{late} of the recorded answers and messages"
             notes.append(f"schedule: {what} came at another time than in the recording")
@@ -153,7 +158,8 @@ class SealedTraffic:
         async with self._now.schedule.turn(moment, route.request, at_once=_is_main_document(route.request)):
             response = exchange.response
             if response is None and _was_refused_by_policy(exchange):
-                await self._fulfill(route, OK, (("access-control-allow-origin", "null"),), b"")
+                nobody = "null" if _origin(exchange) != "null" else NOBODY
+                await self._fulfill(route, OK, (("access-control-allow-origin", nobody),), b"")
             elif response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
             elif response.body_missing is not None:
@@ -167,7 +173,7 @@ class SealedTraffic:
         hops = () if exchange.request.is_navigation else exchange.hops
         cookies = tuple(pair for hop in hops for pair in hop.headers if pair[0].lower() == "set-cookie")
         headers: HeaderPairs = (*cookies, *response.headers)
-        if hops and route.request.resource_type == "fetch":
+        if hops and route.request.resource_type in FETCHES:
             target = self._now.session.restorer.restore(response.url.encode()).decode()
             headers = with_own_header(headers, REDIRECTED_HEADER, target)
         if not exchange.pieces or route.request.resource_type != "fetch":
@@ -290,11 +296,18 @@ def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:
 
 
 def _was_refused_by_policy(exchange: Exchange) -> bool:
-    """Say whether the browser kept an answer of another origin from a script, which it will do again without CORS."""
-    referer = dict(exchange.request.headers).get("referer", "")
-    ours, theirs = urlsplit(referer), urlsplit(exchange.request.url)
-    crosses = bool(referer) and (ours.scheme, ours.netloc) != (theirs.scheme, theirs.netloc)
-    return exchange.failure == BLOCKED_BY_POLICY and exchange.request.resource_type in FETCHES and crosses
+    """Say whether the browser kept an answer of another origin from a page, which it will do again.
+
+    Whatever is subject to CORS says its origin: https://fetch.spec.whatwg.org/#origin-header.
+    """
+    request = exchange.request
+    origin, theirs = _origin(exchange), urlsplit(request.url)
+    crosses = origin not in {"", f"{theirs.scheme}://{theirs.netloc.rpartition('@')[2]}"}
+    return exchange.failure == BLOCKED_BY_POLICY and crosses and not request.is_navigation
+
+
+def _origin(exchange: Exchange) -> str:
+    return next((value for name, value in exchange.request.headers if name.lower() == "origin"), "")
 
 
 def _is_main_document(request: Request) -> bool:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.async_api import WebSocketRoute
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.socket_names import SocketNames
     from eikon_engine.network.socket import Side
 
 
@@ -41,9 +42,10 @@ class SocketListener(Protocol):
 class LiveSockets:
     """Pass messages of every socket on, in both directions."""
 
-    def __init__(self, session: Session) -> None:
-        """Serve the sockets of one session."""
+    def __init__(self, session: Session, names: SocketNames | None = None) -> None:
+        """Serve the sockets of one session; `names` knows how a recording calls them."""
         self.session = session
+        self.names = names
         self.listeners: list[SocketListener] = []
         self._lines: list[_Line] = []
         session.rest.pending.append(lambda: sum(line.waiting for line in self._lines))
@@ -51,10 +53,21 @@ class LiveSockets:
     def connect(self, socket: WebSocketRoute) -> None:
         """Connect a page's socket to its server."""
         ordinal = len(self._lines)
-        note_socket(self.session, socket.url)
+        self.note_opened(ordinal, socket.url)
         for listener in self.listeners:
             listener.opened(ordinal, socket.url)
         self._lines.append(_Line(self, ordinal, socket))
+
+    def note_opened(self, socket: int, url: str) -> None:
+        """Note for the next observation that a page opened a socket."""
+        url = self.session.redactor.text(url)
+        self.session.ledger.note_key(self.names.opened(socket, url) if self.names else socket_key(url))
+
+    def note_sent(self, socket: int, url: str, content: str | bytes) -> None:
+        """Note for the next observation that a page sent a message."""
+        url = self.session.redactor.text(url)
+        data = self.session.redactor.key_data(content.encode() if isinstance(content, str) else content)
+        self.session.ledger.note_key(self.names.sent(socket, url, data) if self.names else message_key(url, data))
 
     async def stop(self) -> None:
         """End what waits to be passed on."""
@@ -71,6 +84,8 @@ class _Line:
         self._server_side = page_side.connect_to_server()
         self._from_server: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
         self.accepted = False
+        self._closers: set[Side] = set()
+        """Who has closed already; with the document of a page, Playwright closes all its sockets, closed ones too."""
         self.waiting = 0
         """How many messages of the server are not passed on yet."""
         self._closing: asyncio.Task[None] | None = None
@@ -90,12 +105,14 @@ class _Line:
         if isinstance(content, str) and content.startswith(MARK):
             self._queue(self._accept, json.loads(content.removeprefix(MARK)))
             return
-        note_message(self._sockets.session, self._page_side.url, content)
+        self._sockets.note_sent(self._ordinal, self._page_side.url, content)
         for listener in self._sockets.listeners:
             listener.message(self._ordinal, "page", content)
         self._server_side.send(content)
 
     def _on_page_close(self, code: int | None, reason: str | None) -> None:
+        if self._closers:
+            return
         self._tell_closed("page", code, reason)
         self._closing = asyncio.ensure_future(_close(self._server_side, code, reason))
 
@@ -127,6 +144,8 @@ class _Line:
         self._page_side.send(content)
 
     async def _close_page_side(self, code: int | None, reason: str | None) -> None:
+        if "server" in self._closers:
+            return
         self._tell_closed("server", code, reason)
         if code == ABNORMAL:
             tell_lost(self._page_side, reason or "", was_open=self.accepted)
@@ -134,6 +153,7 @@ class _Line:
             await _close(self._page_side, code, reason)
 
     def _tell_closed(self, closer: Side, code: int | None, reason: str | None) -> None:
+        self._closers.add(closer)
         for listener in self._sockets.listeners:
             listener.closed(self._ordinal, closer, code, reason or "")
 
@@ -155,14 +175,3 @@ async def _close(side: WebSocketRoute, code: int | None, reason: str | None) -> 
         await side.close(code=code, reason=reason)
     except Error:
         return  # the page went away with its socket
-
-
-def note_socket(session: Session, url: str) -> None:
-    """Note for the next observation that a page opened a socket."""
-    session.ledger.note_key(socket_key(session.redactor.text(url)))
-
-
-def note_message(session: Session, url: str, content: str | bytes) -> None:
-    """Note for the next observation that a page sent a message."""
-    data = content.encode() if isinstance(content, str) else content
-    session.ledger.note_key(message_key(session.redactor.text(url), session.redactor.key_data(data)))

@@ -7,7 +7,7 @@ import base64
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
     from playwright.async_api import CDPSession, Page, Request
@@ -50,16 +50,26 @@ class Stream:
         return self.is_events or (pieces > 1 and self.size <= LARGEST)
 
 
+class _Key(NamedTuple):
+    """What requests are counted by, on both sides."""
+
+    page: Page
+    method: str
+    url: str
+
+
 class StreamCapture:
     """Listen to the pages of a session over the DevTools protocol (domain Network)."""
 
     def __init__(self, session: Session) -> None:
         """Listen to every page that opens."""
         self._session = session
-        self._asked: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self._asked: defaultdict[_Key, list[str]] = defaultdict(list)
         self._streams: dict[str, Stream] = {}
-        self._counts: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self._places: dict[Request, tuple[tuple[str, str], int]] = {}
+        self._counts: defaultdict[_Key, int] = defaultdict(int)
+        self._places: dict[Request, tuple[_Key, int]] = {}
+        self._doubted: dict[_Key, tuple[int, int]] = {}
+        """Requests that the protocol has told of and those there were, of what somebody else than a page asked for."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._sessions: list[CDPSession] = []
 
@@ -88,7 +98,7 @@ class StreamCapture:
 
     async def ended(self, request: Request) -> Stream | None:
         """Return how the body of a request came that is over; the protocol may tell so later than Playwright."""
-        stream = self.stream(request)
+        stream = await self.stream(request)
         if stream is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(END_S):
@@ -96,20 +106,42 @@ class StreamCapture:
                     await stream.read.wait()
         return stream
 
-    def stream(self, request: Request) -> Stream | None:
-        """Return how the body of a request comes; None if nothing was heard of it."""
+    async def stream(self, request: Request) -> Stream | None:
+        """Return how the body of a request comes; None if nothing was heard of it, or of another one it may be.
+
+        The protocol of a page does not tell of its workers, nor of frames of other sites, and Playwright does.
+        """
         place = self._places.get(request)
         if place is None:
             return None
-        ids = self._asked[place[0]]
-        return self._streams.get(ids[place[1]]) if place[1] < len(ids) else None
+        key, number = place
+        ids = self._asked[key]
+        if len(ids) < self._counts[key]:
+            await asyncio.gather(*(self._answer(devtools) for devtools in self._sessions))
+        if len(ids) < self._counts[key]:
+            if ids:
+                self._doubted[key] = (len(ids), self._counts[key])
+            return None
+        return self._streams.get(ids[number])
+
+    def warnings(self) -> tuple[str, ...]:
+        """Name the addresses whose bodies could not be told apart."""
+        redact = self._session.redactor.text
+        return tuple(
+            f"{redact(key.url)}: {heard} of {asked} requests came from the page itself, others from a worker or a "
+            "frame of another site; which is which is not known, so that their bodies have no pieces"
+            for key, (heard, asked) in self._doubted.items()
+        )
 
     async def stop(self) -> None:
         """End what is on its way."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _on_request(self, request: Request) -> None:
-        key = (request.method, request.url.partition("#")[0])
+        page = _page_of(request) if request.resource_type == "fetch" else None
+        if page is None:
+            return
+        key = _Key(page, request.method, request.url.partition("#")[0])
         self._places[request] = (key, self._counts[key])
         self._counts[key] += 1
 
@@ -118,7 +150,7 @@ class StreamCapture:
 
         try:
             devtools = await self._session.context.new_cdp_session(page)
-            devtools.on("Network.requestWillBeSent", self._on_sent)
+            devtools.on("Network.requestWillBeSent", lambda event: self._on_sent(page, event))
             devtools.on("Network.responseReceived", lambda event: self._on_response(devtools, event))
             devtools.on("Network.dataReceived", self._on_data)
             devtools.on("Network.loadingFinished", self._on_end)
@@ -128,9 +160,10 @@ class StreamCapture:
         except Error:
             return  # the page is gone: it has no streams
 
-    def _on_sent(self, event: dict[str, Any]) -> None:
-        request = event["request"]
-        self._asked[request["method"], request["url"]].append(event["requestId"])
+    def _on_sent(self, page: Page, event: dict[str, Any]) -> None:
+        if event.get("type") == "Fetch":
+            request = event["request"]
+            self._asked[_Key(page, request["method"], request["url"])].append(event["requestId"])
 
     def _on_response(self, devtools: CDPSession, event: dict[str, Any]) -> None:
         is_events = event["response"].get("mimeType") == EVENTS
@@ -176,6 +209,15 @@ class StreamCapture:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _page_of(request: Request) -> Page | None:
+    from playwright.async_api import Error
+
+    try:
+        return request.frame.page
+    except Error:
+        return None  # its frame is not known yet, or no page's
 
 
 async def _whole(devtools: CDPSession, name: str) -> bytes:

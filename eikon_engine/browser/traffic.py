@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.sockets import LiveSockets
+from eikon_engine.browser.untamed import UntamedWorkers
 from eikon_engine.outcome.outcomes import NetworkOutcome
 
 if TYPE_CHECKING:
     from playwright.async_api import Request, Route
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.browser.socket_names import SocketNames
 
 STEPPING_STONE: Final = "x-eikon-stepping-stone"
 """Response header of a document of our own that only leads on, and is not observed."""
@@ -52,11 +54,13 @@ class LiveTraffic:
         self.sockets: LiveSockets | None = None
         self._strays: list[str] = []
         self._session: Session | None = None
+        self._untamed = UntamedWorkers()
 
     async def start(self, session: Session) -> None:
         """Route everything."""
         self._session = session
-        self.sockets = LiveSockets(session)
+        self._untamed.listen(session)
+        self.sockets = LiveSockets(session, self.socket_names())
         session.context.on("request", lambda request: self._note_stray(session, request))
         await session.context.route("**/*", self._pass_on)
         await session.context.route_web_socket(lambda _url: True, self.sockets.connect)
@@ -66,6 +70,10 @@ class LiveTraffic:
         """End what waits to be passed on."""
         if self.sockets is not None:
             await self.sockets.stop()
+
+    def socket_names(self) -> SocketNames | None:
+        """Return how a recording names sockets; None as there is none."""
+        return None
 
     def is_continuation(self, request: Request) -> bool:  # noqa: ARG002 - asked of every kind of traffic
         """Say no: the network redirects by itself."""
@@ -81,7 +89,7 @@ class LiveTraffic:
 
     def outcome(self) -> NetworkOutcome:
         """Count the requests."""
-        return NetworkOutcome(served=self._served, strays=tuple(self._strays))
+        return NetworkOutcome(served=self._served, strays=tuple(self._strays), notes=self._untamed.notes())
 
     def _note_stray(self, session: Session, request: Request) -> None:
         if session.urls.is_stray(request.url):

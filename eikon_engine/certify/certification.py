@@ -30,7 +30,7 @@ class Finding(Record):
     kind: Literal["unstable", "diverged", "unverifiable"]
     """Runs differ from each other, all differ from the recording, or something cannot be compared."""
     subgoal: str
-    """Id of the subgoal attempt."""
+    """Id of the subgoal attempt; empty for what concerns the whole run."""
     sequence: int
     step: str
     """What the step does, for people."""

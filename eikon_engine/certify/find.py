@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.certification import Finding
 
@@ -14,11 +15,15 @@ if TYPE_CHECKING:
     from eikon_engine.certify.seen import RunSeen
     from eikon_engine.outcome.outcomes import StepOutcome
 
+WHOLE_RUN: Final = "the whole run"
+"""Stands for the step in a finding that belongs to none."""
+
 
 def find_obstacles(agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> tuple[Finding, ...]:
     """Return in what runs differ from each other or from the recording, in the order of the mission."""
     unstable = tuple(finding for each in agreements for finding in _unstable(each))
     found = (*unstable, *_of_steps(runs, {(each.subgoal, each.sequence, each.code) for each in unstable}))
+    found = (*found, *_of_runs(runs))
     order = {subgoal.id: subgoal.number for run in runs for subgoal in run.outcome.subgoals}
     return tuple(sorted(found, key=lambda each: (order.get(each.subgoal, 0), each.sequence)))
 
@@ -63,6 +68,26 @@ def _of_steps(runs: Sequence[RunSeen], known: set[tuple[str, int, str]]) -> Iter
             continue
         every = finding.runs == len(runs)
         yield finding if every or finding.kind == "unverifiable" else finding.model_copy(update={"kind": "unstable"})
+
+
+def _of_runs(runs: Sequence[RunSeen]) -> Iterator[Finding]:
+    """Yield why runs prove nothing although each of their steps may be equal: something escaped, or they broke off."""
+    said = Counter(reason for run in runs for reason in dict.fromkeys(_beside_steps(run)))
+    for reason, times in said.items():
+        yield Finding(kind="unverifiable", subgoal="", sequence=0, step=WHOLE_RUN, runs=times, message=reason)
+
+
+def _beside_steps(run: RunSeen) -> tuple[str, ...]:
+    outcome = run.outcome
+    escaped = tuple(
+        f"{' '.join(filter(None, (each.method, each.target)))} got past the recorded network and was blocked; "
+        "how it was answered in the recording is not known"
+        for each in outcome.network.escapes
+    )
+    steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
+    if escaped or outcome.verdict == "faithful" or any(step.verdict != "faithful" for step in steps):
+        return escaped
+    return outcome.reasons or (f"the run is {outcome.verdict}, and says nothing of why",)
 
 
 def _of_step(subgoal: str, step: StepOutcome) -> list[Finding]:

@@ -42,5 +42,6 @@ def _verdict(report: CertificationReport) -> str:
 
 def _finding(finding: Finding) -> Iterator[str]:
     what = f"{finding.layer}: {finding.code}" if finding.code else "cannot be compared"
-    yield f"  {finding.kind} at {finding.subgoal}, sequence {finding.sequence} ({finding.step}): {what}"
+    where = f"{finding.subgoal}, sequence {finding.sequence} ({finding.step})" if finding.subgoal else finding.step
+    yield f"  {finding.kind} at {where}: {what}"
     yield f"      in {finding.runs} run(s): {finding.message}"

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 @click.command("certify", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option("--runs", type=click.IntRange(2, 1000), default=5, show_default=True, help="Replays that have to agree.")
+@click.option(
+    "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="How many of them run at once."
+)
 @click.option("--stress", is_flag=True, help="Keep the machine busy with two processes during the runs.")
 @click.option("--accept", "accepted", is_flag=True, help="Write the proposed changes and the certificate.")
 @click.option(
@@ -58,6 +61,7 @@ class _SameNamedOptions(TypedDict):
     """Options of the command that are options of a certification by the same name."""
 
     runs: int
+    parallel: int
     stress: bool
     network: Literal["sealed", "live"]
     browser_path: Path | None

@@ -87,6 +87,7 @@ def _ours(exchange: Exchange) -> JsonObject:
         "is_navigation": exchange.request.is_navigation,
         "frame": exchange.request.frame,
         "end": _kind(exchange),
+        "broke_off": exchange.failure if response is not None else None,
         "body_missing": response.body_missing if response is not None else None,
     }
 

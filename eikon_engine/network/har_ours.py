@@ -40,6 +40,7 @@ def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchan
     if not isinstance(is_navigation, bool):
         raise field_error(ours.source, f"{ours.path}.is_navigation", "true or false", is_navigation)
     try:
+        pieces = tuple(Piece.model_validate_json(json.dumps(each.value)) for each in ours.nodes("pieces"))
         return Exchange(
             ordinal=_whole(ours, "ordinal"),
             key=ours.text("key"),
@@ -55,12 +56,12 @@ def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchan
             ),
             hops=tuple(Hop(url=hop.url, status=hop.status or 0, headers=hop.response_headers) for hop in entries[:-1]),
             response=_response(last, ours, writer) if last.status is not None else None,
-            failure=last.error,
+            failure=last.error or (ours.text_if_there("broke_off") if pieces else None),
             started_ms=ours.number("started_ms"),
             completed_ms=ours.number_if_there("completed_ms"),
             completion=_whole(ours, "completion") if ours.value.get("completion") is not None else None,
             phase=_whole(ours, "phase"),
-            pieces=tuple(Piece.model_validate_json(json.dumps(each.value)) for each in ours.nodes("pieces")),
+            pieces=pieces,
         )
     except ValidationError as error:
         raise entry_fault(first.node, error) from error

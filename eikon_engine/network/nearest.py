@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.network.fields import body_fields, pair_fields
+from eikon_engine.network.fields import READ_LIMIT, body_fields, pair_fields
 from eikon_engine.network.keys import BODY_MARK, CanonicalRequest, canonical_request
+from eikon_engine.network.rules import TIME
 from eikon_engine.trace.blobs import BlobRef
+from eikon_engine.trace.redaction import without_encodings
 
 if TYPE_CHECKING:
     from eikon_engine.network.exchange import Exchange
@@ -88,6 +90,12 @@ class Neighbourhood:
             return {}
         return _fields(exchange, self._read_body(ref))
 
+    def _recorded_body(self, exchange: Exchange) -> bytes | None:
+        ref = exchange.request.body
+        if ref is None or self._read_body is None or ref.size > READ_LIMIT:
+            return None
+        return _canonical(exchange, without_encodings(self._read_body(ref))).body
+
     def _compare(self, place: int, wanted: CanonicalRequest, shape: _Shape) -> Nearest:
         recorded, exchange = self._entries[place]
         agreements: list[str] = []
@@ -104,7 +112,9 @@ class Neighbourhood:
         else:
             ours, theirs = self._recorded_fields(exchange), body_fields(wanted.body, wanted.media_type)
             known = len(differences)
-            _compare_fields("body", ours, theirs, agreements, differences)
+            differences.extend(_other_times(self._recorded_body(exchange), wanted.body))
+            if len(differences) == known:
+                _compare_fields("body", ours, theirs, agreements, differences)
             if len(differences) == known:
                 differences.append(f"body: recorded {_digest(recorded)}, requested {_digest(shape)}")
         parts = ", ".join(difference.partition(":")[0] for difference in differences[:SHOWN_LIMIT])
@@ -117,10 +127,22 @@ class Neighbourhood:
 
 
 def _fields(exchange: Exchange, body: bytes) -> dict[str, str]:
-    headers = {name.lower(): value for name, value in exchange.request.headers}
-    content_type = headers.get("content-type")
-    canonical = canonical_request(exchange.request.method, exchange.request.url, body, content_type)
+    canonical = _canonical(exchange, body)
     return body_fields(canonical.body, canonical.media_type)
+
+
+def _canonical(exchange: Exchange, body: bytes) -> CanonicalRequest:
+    content_type = {name.lower(): value for name, value in exchange.request.headers}.get("content-type")
+    return canonical_request(exchange.request.method, exchange.request.url, body, content_type)
+
+
+def _other_times(recorded: bytes | None, requested: bytes | None) -> tuple[str, ...]:
+    """Say so if two bodies differ in nothing but dates with a time of day."""
+    if recorded is None or requested is None or TIME.split(recorded) != TIME.split(requested):
+        return ()
+    ours, theirs = (TIME.findall(body) for body in (recorded, requested))
+    both = next(((one, other) for one, other in zip(ours, theirs, strict=True) if one != other), None)
+    return () if both is None else (f"times in the body: recorded {both[0].decode()}, requested {both[1].decode()}",)
 
 
 def _shape_of_key(key: str) -> _Shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.errors import EikonError
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run import Run, find_for, run_replay, verify_bundle
 from eikon_engine.replay.worker_for import browser_for
@@ -29,10 +30,11 @@ async def replay_many(
     """Replay a bundle once for each of `runs`, at most `parallel` at once, each in a context of its own.
 
     The browser is launched as the first of `runs` asks for. `ended` hears of each run that is over, with its place.
-    What is wrong with one run stands in its `error`; no other run is touched by it.
+    What cuts one run off stands in its `error`; no other run is touched by it.
 
     Raises:
-        EikonError: the bundle cannot be replayed at all, or there is no browser.
+        EikonError: the bundle cannot be replayed at all, there is no browser, or one of `runs` could not begin; the
+            others are over then.
     """
     if not runs:
         return ()
@@ -41,13 +43,22 @@ async def replay_many(
     free = asyncio.Semaphore(parallel)
     async with browser_for(plan, runs[0], find_for(runs[0])) as browser:
 
-        async def replay_one(place: int, options: ReplayOptions) -> Run:
+        async def replay_one(place: int, options: ReplayOptions) -> Run | EikonError:
             async with free:
-                run = await run_replay(bundle, options, options.reports or (), browser)
+                try:
+                    run = await run_replay(bundle, options, options.reports or (), browser)
+                except EikonError as error:
+                    return error
             if ended is not None:
                 ended(place, run)
             return run
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(replay_one(place, options)) for place, options in enumerate(runs)]
-        return tuple(task.result() for task in tasks)
+        return tuple(map(_begun, (task.result() for task in tasks)))
+
+
+def _begun(run: Run | EikonError) -> Run:
+    if isinstance(run, EikonError):
+        raise run
+    return run

@@ -122,7 +122,7 @@ def _traffic(plan: Plan) -> Traffic | None:
     if plan.trace.network is None:
         return LiveTraffic()
     recording = read_network(inside(plan.bundle.root, plan.trace.network.folder, "network.folder"))
-    return ProbeTraffic(recording) if plan.network == "live" else SealedTraffic(recording, rules)
+    return ProbeTraffic(recording, rules) if plan.network == "live" else SealedTraffic(recording, rules)
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:

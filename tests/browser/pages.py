@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from tests.sites.loopback import LoopbackServer, QuietHandler, running
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HTML = "text/html; charset=utf-8"
+APART_S: Final = 0.03
+"""Wall time between two pieces of an answer."""
 TRAIL = """<script>
 window.trail = [];
 for (const kind of ['pointerdown', 'mousedown', 'mouseup', 'click', 'dblclick', 'contextmenu', 'auxclick', 'mouseover',
@@ -46,6 +48,10 @@ class Answer:
     status: int = 200
     content_type: str = HTML
     headers: tuple[tuple[str, str], ...] = ()
+    pieces: tuple[bytes, ...] = ()
+    """Sent one after the other, each on its own, instead of `body`."""
+    ending: Literal["whole", "open", "broken"] = "whole"
+    """How an answer in pieces ends: as it should, not before the site does, or in the middle."""
 
 
 def redirect(path: str, *, status: int = 302, cookie: str = "") -> Answer:
@@ -98,6 +104,9 @@ def serve_pages() -> Iterator[PageSite]:
             site.asked.append(asked)
             source = site.answers.get(self.path.partition("?")[0], Answer(status=HTTPStatus.NOT_FOUND, body="nothing"))
             answer = source if isinstance(source, Answer) else source(asked)
+            if answer.pieces:
+                self._give_pieces(answer)
+                return
             data = answer.body.encode() if isinstance(answer.body, str) else answer.body
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.content_type)
@@ -106,6 +115,22 @@ def serve_pages() -> Iterator[PageSite]:
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(data)
+
+        def _give_pieces(self, answer: Answer) -> None:
+            self.close_connection = True
+            self.send_response(answer.status)
+            more = answer.ending != "whole"
+            self.send_header("Content-Type", answer.content_type)
+            self.send_header("Content-Length", str(sum(map(len, answer.pieces)) + more))
+            for name, value in answer.headers:
+                self.send_header(name, value)
+            self.end_headers()
+            for piece in answer.pieces:
+                self.wfile.flush()
+                site.released.wait(APART_S)
+                self.wfile.write(piece)
+            self.wfile.flush()
+            site.released.wait(None if answer.ending == "open" else APART_S)
 
         do_GET = do_POST = do_PUT = _answer  # noqa: N815 - the names are the parent's
 

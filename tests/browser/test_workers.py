@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.browser.worker import open_worker
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Navigate
-from tests.browser.desk import CLOCK_START_MS
+from tests.browser.desk import CLOCK_START_MS, Desk, environment
 from tests.browser.pages import Answer
 from tests.browser.worker_desk import BLOB, SAY, pass_time, said, show, worker_desk
 
@@ -234,6 +237,7 @@ def test_failing_worker_fails_as_in_a_browser(
         show(desk, script)
         pass_time(desk, 20)
 
+        assert desk.network().notes == ()
         assert [line.removesuffix(" undefined") for line in said(desk)] == [
             line.removesuffix(" undefined") for line in expected
         ]
@@ -251,8 +255,43 @@ def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_brows
         desk.js("__eikon__.restWorkers()")
         pass_time(desk, 40)
 
-        assert desk.js("__eikon__.wildWorkers") == 1
+        (note,) = desk.network().notes
+        assert note.startswith(f"worker: {site.url}/w.js (1 times) could not be started under the clock of its page")
         assert said(desk) == ["got 1", "got 2"]
+
+
+def test_replay_tells_of_a_worker_on_the_real_clock(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A sealed session notes what it could not step, as the live one did."""
+    site.answers["/w.js"] = Answer(body="postMessage(1)", content_type=SCRIPT)
+    policy = ("Content-Security-Policy", "require-trusted-types-for 'script'; worker-src 'self'")
+    body = SAY.format("trustedTypes.createPolicy('default', { createScriptURL: each => each }); new Worker('w.js')")
+    site.answers["/strict"] = Answer(body=body, headers=(policy,))
+    with live_browser.recording(tmp_path) as desk:
+        desk.ok(Navigate(url=f"{site.url}/strict"))
+        live = desk.network().notes
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.ok(Navigate(url=f"{site.url}/strict"))
+
+        assert [note.split(" could")[0] for note in live] == [f"worker: {site.url}/w.js (1 times)"]
+        assert desk.network().notes == live
+
+
+def test_worker_is_told_the_machine_of_its_page(live_browser: Room, site: PageSite) -> None:
+    """Processors and memory are those that the recording knew, in a worker and in one that it starts."""
+    tell = "postMessage([navigator.hardwareConcurrency, navigator.deviceMemory].join())"
+    nested = f"new Worker('data:text/javascript,{tell}').onmessage = e => {{ {tell}; postMessage(e.data) }}"
+    script = f"new Worker({BLOB.format(json.dumps(nested))}).onmessage = e => say(e.data)"
+    recorded = environment().model_copy(update={"cpu_count": 3, "device_memory_gb": 2.0})
+    opening = open_worker(live_browser.browser, SessionOptions(environment=recorded), LiveTraffic())
+    with live_browser.portal.wrap_async_context_manager(opening) as worker:
+        desk = Desk(live_browser.portal, worker, site)
+        show(desk, script)
+        pass_time(desk, 40)
+
+        assert desk.js("navigator.hardwareConcurrency") == 3
+        assert said(desk) == ["3,2", "3,2"]
 
 
 def test_worker_that_ended_is_not_waited_for(live_browser: Room, site: PageSite) -> None:
@@ -302,7 +341,8 @@ def test_worker_that_computes_for_ever_is_waited_for_once(live_browser: Room, si
         pass_time(desk, 60)
 
         assert said(desk) == ["tick", "tick", "tick"]
-        assert desk.js("__eikon__.stuckWorkers") == 1
+        (note,) = desk.network().notes
+        assert note.startswith("worker: blob:... (1 times) did not answer in time")
         assert time.monotonic() - begin < 8
 
 

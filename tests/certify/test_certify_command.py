@@ -50,6 +50,18 @@ def test_proposals_are_shown_and_only_written_when_accepted(bundle: Callable[[st
     assert json.loads((folder / "certificate.json").read_text())["runs"] == 2
 
 
+def test_the_runs_may_come_one_after_the_other(bundle: Callable[[str], Path]) -> None:
+    """`--parallel 1` certifies as ever, and a number that is none is refused."""
+    folder = bundle("stable")
+
+    done = run_certify(folder, "--parallel", "1")
+    refused = run_certify(folder, "--parallel", "0")
+
+    assert done.returncode == 0, done.stderr
+    assert refused.returncode == 2
+    assert "--parallel" in refused.stderr
+
+
 def test_a_bundle_that_is_none_is_one_line(tmp_path: Path) -> None:
     """A folder without a trace ends with the exit status of unreadable traces, and no traceback."""
     done = run_certify(tmp_path)

@@ -14,6 +14,7 @@ from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.outcome.outcomes import (
     ActionOutcome,
     Counts,
+    HermeticityViolation,
     NetworkMiss,
     NetworkOutcome,
     ReplayOutcome,
@@ -57,6 +58,8 @@ class Stage:
     changes: Callable[[int], dict[str, object]] = lambda _run: {}
     """Fields of the observation of a run."""
     misses: Callable[[int, ExecutionTrace], tuple[NetworkMiss, ...]] = lambda _run, _trace: ()
+    violations: tuple[HermeticityViolation, ...] = ()
+    """What every run lets past the recorded network."""
 
     def record(self, folder: Path, dom: BlobStore) -> ExecutionTrace:
         """Write the trace of run 0, 500 ms of page time, into a folder."""
@@ -125,7 +128,8 @@ class Stage:
             unverifiable=unverifiable,
             masked=masked.names,
         )
-        return RunSeen(outcome=_outcome(action, misses), gallery={page_key(seen.pages[0]): page})
+        network = NetworkOutcome(misses=misses, violations=self.violations)
+        return RunSeen(outcome=_outcome(action, network), gallery={page_key(seen.pages[0]): page})
 
 
 def observe(page: PageSnapshot, virtual_ms: float, changes: dict[str, object]) -> Observation:
@@ -136,7 +140,7 @@ def observe(page: PageSnapshot, virtual_ms: float, changes: dict[str, object]) -
     return Observation(pages=(shown,), virtual_ms=virtual_ms).model_copy(update=fields)
 
 
-def _outcome(action: ActionOutcome, misses: tuple[NetworkMiss, ...]) -> ReplayOutcome:
+def _outcome(action: ActionOutcome, network: NetworkOutcome) -> ReplayOutcome:
     subgoal = SubgoalOutcome(
         id="s__attempt_1",
         subgoal_id="s",
@@ -160,7 +164,7 @@ def _outcome(action: ActionOutcome, misses: tuple[NetworkMiss, ...]) -> ReplayOu
         browser="chromium 1",
         environment=ENVIRONMENT,
         counts=counts,
-        verdict=action.verdict,
+        verdict="unverifiable" if action.verdict == "faithful" and network.escapes else action.verdict,
         subgoals=(subgoal,),
-        network=NetworkOutcome(misses=misses),
+        network=network,
     )

@@ -15,14 +15,24 @@ from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.render import render_certification
-from eikon_engine.outcome.outcomes import NetworkMiss
+from eikon_engine.network.matching import Hit, Miss, Playback
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.mask import ConsoleErrorPart, TextPart, TitlePart
 from eikon_engine.trace.patch import AddMask, AddRule, SetSettle
-from eikon_engine.trace.volatile import FormFieldRule, HeaderRule, JsonPathRule, QueryKeyRule, VolatileRule
+from eikon_engine.trace.volatile import (
+    FormFieldRule,
+    HeaderRule,
+    JsonPathRule,
+    QueryKeyRule,
+    TimestampRule,
+    VolatileRule,
+)
 from tests.unit.certify.rehearsal import NOW, Stage, page_of
+from tests.unit.network.factories import make_exchange
 
 KEY = "POST http://shop.test/api?_=1 sha256:00"
 
@@ -48,6 +58,42 @@ def test_equal_runs_need_nothing() -> None:
     assert (report.status, report.rounds, report.patch.operations) == ("certified", 1, ())
     assert report.certificate is not None
     assert len(report.certificate.actions) == 1
+
+
+def test_runs_from_which_something_escaped_are_not_certified() -> None:
+    """Equal runs that reached past the recorded network prove nothing; the finding says what escaped."""
+    escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
+    own = HermeticityViolation(kind="browser", method="GET", target="http://update.test/")
+
+    report = rehearse(Stage(lambda _run, _budget: page_of("a"), violations=(escaped, own))).report
+
+    assert (report.status, report.rounds, report.certificate) == ("unverifiable", 1, None)
+    (finding,) = report.findings
+    assert (finding.runs, finding.subgoal) == (3, "")
+    assert finding.message.startswith("CONNECT shop.test:443 got past the recorded network")
+    assert "unverifiable at the whole run: cannot be compared" in render_certification(report)
+
+
+@pytest.mark.parametrize("body", ["saved {} by us", '{{"at":"{}","n":1}}'])
+def test_a_body_that_differs_in_times_alone_gets_a_timestamp_rule(body: str, tmp_path: Path) -> None:
+    """The miss says so, and with the rule that is proposed for it the request is met."""
+    recorded, now = (body.format(time).encode() for time in ("2025-03-14T09:30:00Z", "2026-01-01 10:00:07.25+01:00"))
+    headers = (("content-type", "application/json" if body.startswith("{") else "text/plain"),)
+    url = "http://shop.test/save"
+    with NetworkWriter(tmp_path) as writer:
+        sent = {"sent": recorded, "request_body": writer.write_blob(recorded)}
+        writer.append(make_exchange(url, method="POST", headers=headers, **sent))  # type: ignore[arg-type] # as named
+    recording = read_network(tmp_path)
+    asked = ("POST", url, now, headers[0][1], headers)
+
+    missed = Playback(recording.exchanges, read_body=recording.body).match(*asked)
+    assert isinstance(missed, Miss)
+    assert missed.nearest is not None
+    found = miss(*missed.nearest.differences, key=missed.nearest.exchange.key)
+    rules = propose_rules([(found,)], ())
+
+    assert [(type(rule), rule.url, rule.method) for rule in rules] == [(TimestampRule, url, "POST")]
+    assert isinstance(Playback(recording.exchanges, read_body=recording.body, rules=rules).match(*asked), Hit)
 
 
 def test_time_is_tried_before_anything_is_masked() -> None:

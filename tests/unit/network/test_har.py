@@ -15,10 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
-from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.har_export import export_har, har_text
 from eikon_engine.network.har_import import HarImport, import_har
 from eikon_engine.network.keys import request_key
+from eikon_engine.network.moment import Moment
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.redaction import Redactor
 
@@ -85,9 +86,19 @@ def endings(draw: st.DrawFn, writer: NetworkWriter, hops: tuple[Hop, ...], place
         body_missing=missing,
     )
     done = {"completed_ms": 1e6 + draw(TIMES), "completion": place}
+    moment = Moment(order=place, at_ms=0, phase=1)
+    size = response.body.size if response.body is not None else 0
+    pieces = (Piece(length=0, moment=moment), Piece(length=size, moment=moment))
+    broke_off = {"response": response, "failure": "net::ERR_CONTENT_LENGTH_MISMATCH", "pieces": pieces, **done}
     return draw(
         st.sampled_from(
-            [{}, {"response": response}, {"response": response, **done}, {"failure": "net::ERR_ABORTED", **done}]
+            [
+                {},
+                {"response": response},
+                {"response": response, **done},
+                {"failure": "net::ERR_ABORTED", **done},
+                broke_off,
+            ]
         )
     )
 

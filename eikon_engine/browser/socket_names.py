@@ -1,0 +1,49 @@
+"""Name the sockets of a live session, and what pages send on them, as the recording does where the rules allow it."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING
+
+from eikon_engine.network.socket import SocketMessage, SocketOpened, message_key, socket_key
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.socket_player import SocketRules
+    from eikon_engine.network.store import NetworkRecording
+
+
+class SocketNames:
+    """Pair the n-th socket of an address with the n-th recorded one, and its messages in their order."""
+
+    def __init__(self, recording: NetworkRecording, rules: SocketRules) -> None:
+        """Sort what was recorded by socket."""
+        self._rules = rules
+        self._recording = recording
+        self._waiting: defaultdict[str, deque[SocketOpened]] = defaultdict(deque)
+        self._expected: defaultdict[int, deque[SocketMessage]] = defaultdict(deque)
+        self._paired: dict[int, SocketOpened] = {}
+        for event in recording.sockets:
+            if isinstance(event, SocketOpened):
+                self._waiting[rules.socket(event.url)].append(event)
+            elif isinstance(event, SocketMessage) and event.sender == "page":
+                self._expected[event.socket].append(event)
+
+    def opened(self, socket: int, url: str) -> str:
+        """Return the key of a socket that a page opens; `url` is without secrets."""
+        waiting = self._waiting[self._rules.socket(url)]
+        if not waiting:
+            return socket_key(url)
+        recorded = self._paired[socket] = waiting.popleft()
+        self._rules.opened(recorded.url, url)
+        return socket_key(recorded.url)
+
+    def sent(self, socket: int, url: str, data: bytes) -> str:
+        """Return the key of the next message of a page; `data` is as `Redactor.key_data` gives it."""
+        opened = self._paired.get(socket)
+        expected = self._expected[opened.socket] if opened is not None else None
+        if opened is None or not expected:
+            return message_key(url, data)
+        message = expected.popleft()
+        recorded = self._recording.body(message.body) if message.body is not None else (message.text or "").encode()
+        equal = self._rules.are_equal(opened.url, recorded, data)
+        return message_key(opened.url, recorded) if equal else message_key(url, data)

@@ -1,0 +1,172 @@
+"""Bodies that come piece by piece, and what a replay tells scripts of them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, SwitchPage, WaitFor
+from tests.browser.desk import at
+from tests.browser.pages import Answer
+from tests.browser.test_sealed import both
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.actions import Action
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+READ = """<p id=p></p><button id=b onclick="p.textContent += 'clicked '">Go</button><script>
+const read = async url => {
+  const reader = (await fetch(url)).body.getReader();
+  p.textContent += 'begun ';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    p.textContent += new TextDecoder().decode(value).trim() + ' ';
+  }
+  p.textContent += 'ended ';
+};
+read('/lines').catch(() => { p.textContent += 'broken '; });
+</script>"""
+LINES = (b'{"n":1}\n', b'{"n":2}\n', b'{"n":3}\n')
+
+
+def shows(text: str) -> WaitFor:
+    """Wait until the page has written something down."""
+    return WaitFor(condition=FunctionCondition(expression=f"() => p.textContent.includes({text!r})"))
+
+
+def test_a_body_that_is_still_open_at_the_end_keeps_its_pieces(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Lines that a script reads from a fetch which never ends come again, each at its moment, and no end does."""
+    site.answers["/lines"] = Answer(content_type="application/x-ndjson", pieces=LINES, ending="open")
+    actions: list[Action] = [Navigate(url=site.put(READ)), shows("3"), Click(target=at("#b"))]
+
+    both(live_browser, sealed_browser, tmp_path, actions)
+
+    (exchange,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
+    assert exchange.moment is None
+    assert sum(piece.length for piece in exchange.pieces) == sum(map(len, LINES))
+
+
+def test_a_body_with_a_secret_that_broke_off_is_kept(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A secret that was taken out changes the size of a body: it comes in one piece, and breaks off after it."""
+    site.answers["/lines"] = Answer(pieces=(b"one ", b"hunter2-and-more ", b"three "), ending="broken")
+    actions: list[Action] = [Navigate(url=site.put(READ)), shows("broken")]
+    with live_browser.recording(tmp_path) as desk:
+        desk.worker.session.keep_secret("hunter2-and-more")
+        recorded = [desk.ok(action) for action in actions]
+
+    (exchange,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.worker.session.keep_secret("hunter2-and-more")
+        seen = [desk.do(*each).observation for each in zip(actions, recorded, strict=True)]
+        text = desk.js("p.textContent")
+
+    assert exchange.failure is not None
+    assert [piece.length > 0 for piece in exchange.pieces] == [False, True]
+    assert "hunter2-and-more three broken" in text
+    assert seen[-1] == recorded[-1]
+
+
+TELL = """<p id=p></p><script>
+const say = text => { p.textContent += text + ' | '; };
+const place = url => url.slice(url.indexOf('//') + 2);
+const get = async url => {
+  const told = await fetch(url), twice = told.clone(), thrice = twice.clone();
+  for (const each of [told, twice, thrice]) {
+    const names = [...each.headers.keys()].filter(name => name.startsWith('x-')).join();
+    const exposed = each.headers.get('access-control-expose-headers');
+    say([place(each.url), each.redirected, each.type, names, exposed].join(' '));
+    say(await each.text());
+  }
+  say(Object.keys(told).join());
+};
+const ask = url => new Promise(done => {
+  const x = new XMLHttpRequest();
+  x.onload = () => {
+    const lines = x.getAllResponseHeaders().split('\\r\\n');
+    const names = lines.filter(line => /^(x-|access-control-expose)/.test(line)).join();
+    say([place(x.responseURL), names, x.getResponseHeader('access-control-expose-headers'), x.responseText].join(' '));
+    done();
+  };
+  x.open('GET', url);
+  say('unsent ' + x.responseURL);
+  x.send();
+});
+(async () => {
+  await get('/moved');
+  await ask('/moved');
+  await get('ELSEWHERE/moved');
+  await ask('ELSEWHERE/moved');
+  await ask('/plain');
+})();
+</script>"""
+
+
+def test_scripts_are_told_where_redirects_led_and_nothing_of_us(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Address, redirection, type and headers of an answer, of its clones and of an XMLHttpRequest are as recorded."""
+    anybody = (("Access-Control-Allow-Origin", "*"),)
+    exposed = (*anybody, ("Access-Control-Expose-Headers", "X-Shop"), ("X-Shop", "yes"))
+    site.answers["/moved"] = Answer(status=302, headers=(("Location", "/end?to#part"), *anybody))
+    site.answers["/end"] = Answer(body="end", content_type="text/plain", headers=exposed)
+    site.answers["/plain"] = Answer(body="plain", content_type="text/plain")
+
+    page = site.put(TELL.replace("ELSEWHERE", site.elsewhere))
+    both(live_browser, sealed_browser, tmp_path, [Navigate(url=page), shows("plain")])
+
+
+def test_bodies_of_a_worker_are_not_taken_for_those_of_its_page(
+    live_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Where a worker asks for the same address, nobody can tell whose pieces came: none are kept, with a warning."""
+    numbers = itertools.count()
+    site.answers["/lines"] = lambda _: Answer(pieces=(f"body {next(numbers)}".encode(),), ending="open")
+    worker = f"fetch('{site.url}/lines').then(() => postMessage(1))"
+    page = site.put(
+        f"""<p id=p></p><script>
+        const first = async () => (await fetch('/lines')).body.getReader().read();
+        const read = () => first().then(() => {{ p.textContent += 'read ' }});
+        new Worker(URL.createObjectURL(new Blob([`{worker}`]))).onmessage = () => read().then(read);</script>"""
+    )
+    with live_browser.desk() as desk, NetworkWriter(tmp_path) as writer:
+        capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
+        live_browser.portal.call(capture.start)
+        for action in (Navigate(url=page), shows("read read")):
+            desk.ok(action)
+        live_browser.portal.call(capture.close)
+
+    exchanges = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/lines")]
+    assert [each.pending for each in exchanges] == [True] * 3
+    assert [warning for warning in capture.warnings if "/lines: 2 of 3 requests" in warning]
+
+
+def test_pages_that_ask_for_one_address_keep_their_own_pieces(
+    live_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """What a page and its popup read from the same address is told apart."""
+    numbers = itertools.count()
+    site.answers["/lines"] = lambda _: Answer(pieces=(f"body {next(numbers)}".encode(),), ending="open")
+    reads = "fetch('/lines').then(r => r.body.getReader().read()).then(each => { p.textContent = 'read' })"
+    popup = site.put(f'<p id=p></p><button id=b onclick="{reads}">Go</button>')
+    page = site.put(f"<p id=p></p><script>window.open('{popup}'); {reads}</script>")
+    with live_browser.recording(tmp_path) as desk:
+        desk.ok(Navigate(url=page))
+        desk.ok(shows("read"))
+        desk.ok(SwitchPage(page=1))
+        desk.ok(Click(page=1, target=at("#b")))
+        desk.ok(shows("read").model_copy(update={"page": 1}))
+
+    recording = read_network(tmp_path)
+    found = [each.response for each in recording.exchanges if each.key.endswith("/lines")]
+    bodies = [recording.body(each.body) for each in found if each is not None and each.body is not None]
+    assert bodies == [b"body 0", b"body 1"]

@@ -1,0 +1,41 @@
+"""What is recorded of the end of a socket."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.network.socket import SocketClosed
+from eikon_engine.network.store import read_network
+from eikon_engine.trace.actions import FunctionCondition, Navigate, WaitFor
+from tests.sites.torture import serve_torture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+
+def test_each_side_closes_a_socket_once(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """Sockets that were closed before a page is left, by it or by the site, are not closed again by its leaving."""
+    with serve_torture() as torture, live_browser.recording(tmp_path) as desk:
+        here = torture.url.replace("http", "ws")
+        page = site.put(
+            f"<script>window.over = 0; const open = path => {{ const s = new WebSocket('{here}' + path);"
+            "s.onclose = () => { over += 1 }; return s };"
+            "const ours = open('/ws/echo'); ours.onopen = () => ours.close(1000, 'bye'); open('/ws/close');"
+            f"window.left = new WebSocket('{here}/ws/echo')</script>"
+        )
+        desk.ok(Navigate(url=page))
+        desk.ok(WaitFor(condition=FunctionCondition(expression="() => over === 2 && left.readyState === 1")))
+        desk.ok(Navigate(url=site.put("left")))
+        desk.ok(Navigate(url=site.put("left again")))
+
+    closes = [event for event in read_network(tmp_path).sockets if isinstance(event, SocketClosed)]
+    assert [(each.socket, each.closer) for each in sorted(closes, key=lambda each: each.socket)] == [
+        (0, "page"),
+        (0, "server"),
+        (1, "server"),
+        (2, "page"),
+        (2, "server"),
+    ]

@@ -1,0 +1,33 @@
+"""Several replays of one bundle in one browser."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.errors import TraceMissingError
+from eikon_engine.replay import ReplayOptions
+from eikon_engine.replay.many import replay_many
+from eikon_engine.trace.bundle import open_bundle
+from tests.replay.conftest import SECRETS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.replay.run import Run
+    from tests.replay.conftest import Recorded
+
+
+def test_a_run_that_cannot_begin_is_told_as_itself(recorded: Recorded, tmp_path: Path) -> None:
+    """A HAR that is not there is the error of its name, raised once the other runs are over."""
+    over: dict[int, Run] = {}
+    chosen = [ReplayOptions(artifacts_dir=tmp_path / str(number), secrets=SECRETS) for number in range(2)]
+    chosen.insert(1, ReplayOptions(artifacts_dir=tmp_path / "x", secrets=SECRETS, har=tmp_path / "none.har"))
+    bundle = open_bundle(recorded.bundles["banana"])
+
+    with pytest.raises(TraceMissingError, match=r"none\.har"):
+        asyncio.run(replay_many(bundle, chosen, ended=over.__setitem__))
+
+    assert {place: run.outcome.verdict for place, run in over.items()} == {0: "faithful", 2: "faithful"}
