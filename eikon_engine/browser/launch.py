@@ -40,7 +40,6 @@ others are what Playwright switches off; its own list is overruled by ours."""
 _DISABLE: Final = "--disable-features="
 
 FLAGS: Final[tuple[str, ...]] = (
-    "--disable-frame-rate-limit",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-domain-reliability",
