@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.trace.environment import PageView
@@ -86,8 +87,12 @@ def platform_name() -> str:
     return f"{platform.system()} {platform.machine()}"
 
 
+@cache
 def fonts_digest() -> str:
-    """Return the SHA-256 of the sorted list of installed fonts; empty where there is no `fc-list`."""
+    """Return the SHA-256 of the sorted list of installed fonts; empty where there is no `fc-list`.
+
+    Asked once a process: it takes as long as an action.
+    """
     lister = shutil.which("fc-list")
     if lister is None:
         return ""

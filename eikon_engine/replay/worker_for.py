@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -56,8 +57,11 @@ async def browser_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary)
     Raises:
         BrowserError: there is no browser, or it does not start.
     """
-    async with _sink(plan) as sink, launch_browser(_launch(plan, options, binary, sink)) as launched:
-        yield launched
+    async with _sink(plan) as sink:
+        fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # known by the time that the browser runs
+        async with launch_browser(_launch(plan, options, binary, sink)) as launched:
+            await fonts
+            yield launched
 
 
 @asynccontextmanager
