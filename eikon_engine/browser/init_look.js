@@ -47,22 +47,24 @@
     return own.restWorkers().then(fetches => [seen[0], seen[1], pending + fetches, seen[3]]);
   };
 
-  // The same of this document and all inside it, and how many they are; null if one of them is out of reach.
+  // What looks, of this document and all inside it; null if one of them is out of reach.
   const { get: count } = Object.getOwnPropertyDescriptor(window, 'length');
-  own.lookInside = async () => {
-    const looks = [own.look()];
-    let documents = 1;
+  own.inside = () => {
+    const all = [own];
     try {
-      for (let place = 0; place < Reflect.apply(count, window, []); place++) {
-        const inner = await window[place].__eikon__.lookInside();
-        if (!inner) return null;
-        documents += inner[4];
-        looks.push(inner);
-      }
+      for (let place = 0; place < Reflect.apply(count, window, []); place++) all.push(...window[place].__eikon__.inside());
     } catch {
       return null;
     }
-    const all = await Promise.all(looks);
-    return [...[0, 1, 2, 3].map(part => all.reduce((sum, each) => sum + each[part], 0)), documents];
+    return all;
+  };
+
+  // The sum over so many documents; null, and none of them is looked at, if there are others. A look is not repeated:
+  // what it ended does not move any more.
+  own.lookInside = async documents => {
+    const all = own.inside();
+    if (all?.length !== documents) return null;
+    const looks = await Promise.all(all.map(each => each.look()));
+    return [0, 1, 2, 3].map(part => looks.reduce((sum, each) => sum + each[part], 0));
   };
 })();

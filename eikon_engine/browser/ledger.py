@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from eikon_engine.browser.standstill import Standstills
 from eikon_engine.trace.observation import DialogSeen, DownloadSeen
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class PageLedger:
         self._now = Happenings()
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
+        self.standstills = Standstills(context)
         context.on("console", self._on_console)
         context.on("weberror", self._on_error)
         context.on("request", self._on_request)

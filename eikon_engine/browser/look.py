@@ -22,8 +22,8 @@ WENT_AWAY: Final = r"Execution context was destroyed|[Ff]rame was detached|navig
 LOOK: Final = "() => window.__eikon__?.look?.() ?? [document.readyState === 'complete' ? 0 : 1, 0, 0, 0]"
 """Ask whether a document loads (or leaves), moves, how many answers it waits for, and for its workers; see
 init_look.js."""
-LOOK_INSIDE: Final = "() => window.__eikon__?.lookInside?.() ?? null"
-"""As above, of a document and all inside it, and how many they are; null where one is out of reach, as another
+LOOK_INSIDE: Final = "documents => window.__eikon__?.lookInside?.(documents) ?? null"
+"""As above, of a document and all inside it; null where they are not so many, or one is out of reach, as another
 site's."""
 PENDING: Final = """async () => {
   const own = window.__eikon__ ?? {};
@@ -50,7 +50,6 @@ FRAME: Final = """() => new Promise(painted => {
   frame.finish();
 })"""
 """Answer after the next frame, in which the events of animations that ended are sent."""
-_WITH_COUNT: Final = 5
 FRAME_S: Final = 0.5
 """Wall time after which a page counts as one that is not painted."""
 
@@ -97,8 +96,8 @@ async def _ask_page(page: Page, script: str, *, main_only: bool) -> list[_Answer
     """Ask the frames of a page; all at once where the main one reaches them."""
     frames = [page.main_frame, *(() if main_only else filter(has_document, page.frames[1:]))]
     if len(frames) > 1 and script == LOOK:
-        inside = await _evaluate(page.main_frame, LOOK_INSIDE)
-        if inside is not None and (len(inside) < _WITH_COUNT or inside[-1] == len(frames)):
+        inside = await _evaluate(page.main_frame, LOOK_INSIDE, len(frames))
+        if inside is not None:
             return [(int(inside[0]), int(inside[1]), int(inside[2]), int(inside[3]))]
     return list(await asyncio.gather(*(_ask(frame, script) for frame in frames)))
 
@@ -113,12 +112,12 @@ async def _ask(frame: Frame, script: str) -> _Answer:
     return int(loading), int(moving), int(pending), int(workers)
 
 
-async def _evaluate(frame: Frame, script: str) -> Any:  # noqa: ANN401 - what a page's script returns has no type yet
+async def _evaluate(frame: Frame, script: str, told: int | None = None) -> Any:  # noqa: ANN401 - no type yet
     from playwright.async_api import Error
 
     try:
         async with asyncio.timeout(ANSWER_S):
-            return await frame.evaluate(script)
+            return await frame.evaluate(script, told)
     except Error as error:
         if frame.page.is_closed() or frame.is_detached():
             return 0, 0, 0, 0

@@ -103,6 +103,7 @@ async def _undisturbed(
         if calm and not live and captured is not None:
             return target, captured
         await session.rest.quiesce()
+    session.rest.notes.append(f"pages were observed though something came during each of {SIGHT_TRIES} looks")
     return await _target_state(session, bound), await _captured(session)
 
 

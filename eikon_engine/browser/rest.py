@@ -159,18 +159,33 @@ class Rest:
     def held(self) -> Iterator[None]:
         """Hold back answers, so that none falls between the events of an action or of a step of the clock.
 
-        A page that stands still because it waits for an answer, as a synchronous request does, gets it all the same.
+        What takes long may be in need of an answer: then they are let through, and a note says so.
         """
         if self._clock.natural:
             yield
             return
         self.gate.clear()
-        give_up = asyncio.get_running_loop().call_later(BLOCKED_S, self.gate.set)
+        give_up = asyncio.get_running_loop().call_later(BLOCKED_S, self._let_go)
         try:
             yield
         finally:
             give_up.cancel()
             self.gate.set()
+
+    def _let_go(self) -> None:
+        self.notes.append(f"something took more than {BLOCKED_S:.0f} s: answers may have come in its midst")
+        self.gate.set()
+
+    async def may_pass(self, request: Request) -> None:
+        """Wait until answers may be delivered, or a document stands still for this one."""
+        standstills = self._ledger.standstills
+        while not self.gate.is_set() and request not in standstills:
+            waits = {asyncio.ensure_future(self.gate.wait()), asyncio.ensure_future(standstills.wait())}
+            try:
+                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for each in waits:
+                    each.cancel()
 
     async def drive(self, task: asyncio.Future[_Loaded]) -> None:
         """Wait for what needs the recording to go on, such as a document that loads; its outcome is for the caller."""

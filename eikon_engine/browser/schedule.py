@@ -80,6 +80,7 @@ class Schedule:
         self._changed = asyncio.Event()
         self._woken = asyncio.Event()
         self._delivering = 0
+        ledger.standstills.heard.append(self.wake)
         self._loop = asyncio.ensure_future(self._deliver())
 
     def never(self, request: Request) -> None:
@@ -161,7 +162,7 @@ class Schedule:
         await asyncio.gather(self._loop, return_exceptions=True)
 
     def _is_due(self, turn: _Turn) -> bool:
-        return turn.at_once or self._is_past(turn.moment)
+        return turn.at_once or self._is_past(turn.moment) or self._stands_still_for(turn)
 
     def _is_past(self, moment: Moment) -> bool:
         """Say whether a moment was reached; what belongs to a later action comes all the same when it is overdue."""
@@ -178,29 +179,53 @@ class Schedule:
     async def _deliver(self) -> None:
         while True:
             self._changed.clear()
-            turn = self._first_due() if self._rest.gate.is_set() else None
+            blocking = self._blocking()
+            turn = blocking or (self._first_due() if self._rest.gate.is_set() else None)
             if turn is None:
-                waits = self._changed.wait() if self._rest.gate.is_set() else self._rest.gate.wait()
-                await waits
+                await self._something()
                 continue
-            if self._has_to_come_first(turn) and not await self._comes_alone(turn):
+            if turn is not blocking and self._has_to_come_first(turn) and not await self._comes_alone(turn):
                 continue
-            if not self._rest.gate.is_set():
+            if turn is not blocking and not self._rest.gate.is_set():
                 continue
             await self._grant(turn)
+
+    async def _something(self) -> None:
+        """Wait until something may have become due, or may be given again."""
+        if self._rest.gate.is_set():
+            await self._changed.wait()
+            return
+        waits = {asyncio.ensure_future(self._changed.wait()), asyncio.ensure_future(self._rest.gate.wait())}
+        try:
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in waits:
+                each.cancel()
+
+    def _blocking(self) -> _Turn | None:
+        """Return the turn that a document stands still for; nothing else reaches that document before."""
+        return next((turn for turn in self._waiting.values() if self._stands_still_for(turn)), None)
+
+    def _stands_still_for(self, turn: _Turn) -> bool:
+        return turn.request is not None and turn.request in self._ledger.standstills
 
     async def _grant(self, turn: _Turn) -> None:
         order = turn.moment.order
         if self._waiting.pop(order, None) is None:
             return
-        self.late += order in self._skipped or not (turn.at_once or self._is_time(turn.moment))
+        blocking = self._stands_still_for(turn)
+        self.late += order in self._skipped or not (turn.at_once or blocking or self._is_time(turn.moment))
         self._skipped.discard(order)
         self._done.clear()
         self._delivering = 1
         turn.granted.set()
         await self._given()
         self._delivering = 0
-        self._drop_past(order)
+        if blocking:  # what came before it in the recording reached no page before it either
+            self._coming = [each for each in self._coming if each[0] != order]
+            heapq.heapify(self._coming)
+        else:
+            self._drop_past(order)
         self._ledger.note_news()
 
     async def _given(self) -> None:

@@ -99,7 +99,7 @@ class LiveTraffic:
         from playwright.async_api import Error
 
         if self._session is not None:
-            await self._session.rest.gate.wait()
+            await self._session.rest.may_pass(route.request)
         self._served += 1
         try:
             await route.continue_()

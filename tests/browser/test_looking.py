@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from eikon_engine.browser.look import look_at
 from eikon_engine.trace.actions import (
     Assert,
     AssertCount,
@@ -114,3 +115,16 @@ def test_errors_of_a_page_are_observed(desk: Desk) -> None:
     assert seen.page_errors == ("Error: rejected", "TypeError: thrown")
     assert seen.console_errors[0] == "logged 1"
     assert "404" in seen.console_errors[1]
+
+
+@pytest.mark.parametrize("place", ["here", "elsewhere", "nowhere"])
+def test_a_look_tells_once_of_what_moved(desk: Desk, place: str) -> None:
+    """Looking ends a transition, so the first look has to tell of it, whatever kind of frames stand beside it."""
+    inner = desk.site.put("<p>inner")
+    source = {"here": inner, "elsewhere": inner.replace("127.0.0.1", "localhost"), "nowhere": "about:blank"}[place]
+    desk.show(f"<style>#d {{ transition: opacity 5s }}</style><div id=d>x</div><iframe src={source}></iframe>")
+    desk.js("getComputedStyle(d).opacity; d.style.opacity = 0; getComputedStyle(d).opacity")
+
+    looks = [desk.portal.call(look_at, desk.worker.session.ledger).moving for _ in range(2)]
+
+    assert looks == [True, False]

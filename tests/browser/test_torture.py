@@ -27,7 +27,7 @@ async def record(folder: Path, page: str, *, clock: str = "stepped") -> None:
     """Record the items of one page of the torture site, and stop the site."""
     upload = folder.parent / "up.txt"
     upload.write_text("upload me")
-    items = [item for item in ITEMS if item.page == page and item.name not in SLOW]
+    items = [item for item in ITEMS if page in {item.page, item.name} and item.name not in SLOW]
     options = RecordOptions(clock="natural" if clock == "natural" else "stepped")
     with serve_torture() as site:
         async with open_recorder(folder, mission_text="torture", mission_id="torture", options=options) as mission:
@@ -52,9 +52,10 @@ def test_everything_on_a_page_replays_as_recorded(tmp_path: Path, page: str) -> 
     assert [(each.verdict, each.reasons, each.network.misses) for each in done] == [("faithful", (), ())] * 2
 
 
-def test_a_recording_in_natural_time_replays_alike(tmp_path: Path) -> None:
-    """Sockets and event sources recorded while the page's clock ran by itself come at their moments again."""
-    asyncio.run(record(tmp_path / "bundle", "sockets", clock="natural"))
+@pytest.mark.parametrize("page", ["sockets", "sync-xhr"])
+def test_a_recording_in_natural_time_replays_alike(tmp_path: Path, page: str) -> None:
+    """What came while the page's clock ran by itself comes at its moment again, or when the page stands still."""
+    asyncio.run(record(tmp_path / "bundle", page, clock="natural"))
 
     done = asyncio.run(outcomes(tmp_path / "bundle", 2))
 

@@ -1,0 +1,60 @@
+"""Know for which requests a document stands still: it answers no question, and its clock cannot move, until they end.
+
+A synchronous XMLHttpRequest is such a request. The document says so by the console, which reaches the driver while
+nothing else does; see init_standstill.js.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.async_api import BrowserContext, ConsoleMessage, Request
+
+STANDS: Final = "\0eikon-stands:"
+"""Begins what a document writes to the console before such a request, with its address."""
+GOES_ON: Final = "\0eikon-goes-on:"
+"""Begins what it writes when the request has ended."""
+
+
+class Standstills:
+    """The requests that documents of a context stand still for."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        """Listen from now on."""
+        self._addresses: Counter[str] = Counter()
+        self.heard: list[Callable[[], None]] = []
+        """What is called when a document stands still, or goes on."""
+        context.on("console", self._on_console)
+
+    def __contains__(self, request: Request) -> bool:
+        """Say whether a document stands still for this request."""
+        return request.resource_type == "xhr" and self._addresses[_whole(request.url)] > 0
+
+    async def wait(self) -> None:
+        """Wait until a document stands still, or goes on."""
+        came = asyncio.Event()
+        self.heard.append(came.set)
+        try:
+            await came.wait()
+        finally:
+            self.heard.remove(came.set)
+
+    def _on_console(self, message: ConsoleMessage) -> None:
+        if message.text.startswith(STANDS):
+            self._addresses[_whole(message.text.removeprefix(STANDS))] += 1
+        elif message.text.startswith(GOES_ON):
+            self._addresses[_whole(message.text.removeprefix(GOES_ON))] -= 1
+        else:
+            return
+        for hear in tuple(self.heard):
+            hear()
+
+
+def _whole(address: str) -> str:
+    """Return an address as requests have it, without a fragment."""
+    return address.partition("#")[0]
