@@ -8,8 +8,9 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.observe import key_of
-from eikon_engine.browser.streams import StreamCapture
+from eikon_engine.browser.streams import EVENTS, StreamCapture
 from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.errors import EikonError
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.socket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
@@ -120,14 +121,18 @@ class NetworkCapture:
         """Write what is still open: failed requests nobody downloaded, and requests that never ended."""
         if isinstance(self._session.traffic, LiveTraffic) and self._session.traffic.sockets is not None:
             self._session.traffic.sockets.listeners.remove(self)
-        await asyncio.gather(*self._tasks)
-        for request in tuple(self._awaiting_download.values()):
-            self._write(request, response=None, hops=(), failure=ABORTED, complete=True)
-        self._awaiting_download.clear()
-        for request in tuple(self._ordinals):
-            await self._write_open(request)
-        await self._streams.stop()
-        self.warnings.extend(self._streams.warnings())
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        try:
+            for request in tuple(self._awaiting_download.values()):
+                self._write(request, response=None, hops=(), failure=ABORTED, complete=True)
+            self._awaiting_download.clear()
+            for request in tuple(self._ordinals):
+                await self._write_open(request)
+        except EikonError as error:
+            self._session.ledger.fail(error)
+        finally:
+            await self._streams.stop()
+            self.warnings.extend(self._streams.warnings())
 
     def _on_request(self, request: Request) -> None:
         if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
@@ -154,15 +159,20 @@ class NetworkCapture:
     def _on_recorded(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._session.ledger.changed.set()
-        if not task.cancelled() and task.exception() is not None:
-            self.warnings.append(f"an exchange could not be recorded: {task.exception()}")
+        fault = None if task.cancelled() else task.exception()
+        if isinstance(fault, EikonError):
+            self._session.ledger.fail(fault)
+        elif fault is not None:
+            self.warnings.append(f"an exchange could not be recorded: {fault}")
 
     async def _record(self, root: Request, last: Request) -> None:
         if last.failure is not None:
             stream = await self._streams.ended(last)
             if stream is not None and last.existing_response is not None:
                 await self._write_stream(root, last, stream, complete=True)
+                await self._streams.forget(last)
                 return
+            self._warn_unheard(last, stream)
             if last.failure == ABORTED and last.is_navigation_request():
                 self._awaiting_download[self._session.redactor.text(last.url)] = root
                 return
@@ -179,6 +189,7 @@ class NetworkCapture:
         response = await self._response(answer)
         pieces = _pieces(stream, response.body) or self._early(root, response.body)
         self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
+        await self._streams.forget(last)
 
     def _early(self, root: Request, body: BlobRef | None) -> tuple[Piece, ...]:
         """Let an answer come as early as something did that it may have caused before it had ended."""
@@ -189,14 +200,31 @@ class NetworkCapture:
 
     async def _write_open(self, request: Request) -> None:
         """Write a request that did not end: a fetch with what came so far, anything else as one that waits."""
+        from playwright.async_api import Error
+
         last = request
         while last.redirected_to is not None:
             last = last.redirected_to
         stream = await self._streams.stream(last)
         if stream is not None and last.existing_response is not None:
-            await self._write_stream(request, last, stream, complete=False)
-        else:
-            self._write(request, response=None, hops=(), failure=None, complete=False)
+            try:
+                await self._write_stream(request, last, stream, complete=False)
+            except Error as error:
+                reason = error.message.splitlines()[0]
+                self.warnings.append(f"an exchange could not be recorded: {reason}")
+            else:
+                return
+        self._warn_unheard(last, stream)
+        self._write(request, response=None, hops=(), failure=None, complete=False)
+
+    def _warn_unheard(self, request: Request, stream: Stream | None) -> None:
+        """Name a stream of events that had begun, and of which nothing was heard."""
+        answer = request.existing_response
+        if stream is None and answer is not None and answer.headers.get("content-type", "").startswith(EVENTS):
+            self.warnings.append(
+                f"{self._session.redactor.text(request.url)}: its events were not heard, as it was asked for by a page "
+                "before anybody could listen, by a worker, or by a frame of another site; a replay does not tell them"
+            )
 
     async def _write_stream(self, root: Request, last: Request, stream: Stream, *, complete: bool) -> None:
         """Write a body that did not come whole: of an event source, or one that was given up or broke off."""
@@ -254,8 +282,14 @@ class NetworkCapture:
         return tuple(hops)
 
     async def _headers(self, answer: Response) -> tuple[tuple[str, str], ...]:
+        from playwright.async_api import Error
+
         redact = self._session.redactor.text
-        return tuple((pair["name"].lower(), redact(pair["value"])) for pair in await answer.headers_array())
+        try:
+            pairs = [(pair["name"], pair["value"]) for pair in await answer.headers_array()]
+        except Error:
+            pairs = list(answer.headers.items())  # its page is gone; what was told at once is known still
+        return tuple((name.lower(), redact(value)) for name, value in pairs)
 
     def _write(
         self,

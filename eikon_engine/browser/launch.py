@@ -50,7 +50,7 @@ FLAGS: Final[tuple[str, ...]] = (
     "--no-pings",
     "--no-first-run",
 )
-"""Flags of every launch: no traffic of the browser's own, and no waiting for a display's frame rate."""
+"""Flags of every launch: no traffic of the browser's own."""
 
 SEALED_FLAGS: Final[tuple[str, ...]] = (
     f"--host-resolver-rules=MAP {SINK_HOST} 127.0.0.1,MAP * ~NOTFOUND",

@@ -79,8 +79,8 @@ class PageLedger:
         self.fault: EikonError | None = None
         """What went wrong where nobody could be told at once."""
         self.news = 0
-        self._awaited: dict[Request, asyncio.Event] = {}
         """How often something happened of which no request tells."""
+        self._awaited: dict[Request, asyncio.Event] = {}
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
         self._now = Happenings()

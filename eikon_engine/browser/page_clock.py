@@ -48,10 +48,11 @@ class SteppedClock:
         return self._now_ms
 
     async def run(self, duration_ms: float) -> None:
-        """Fire the timers that are due within a step, in order."""
+        """Fire the timers that are due within a step, in order; a step is of whole milliseconds, at least one."""
+        passed = max(1, round(duration_ms))  # the page clock takes whole ones, and whoever waits must come nearer
         if self._context is not None:
-            await self._context.clock.run_for(round(duration_ms))
-        self._now_ms += duration_ms
+            await self._context.clock.run_for(passed)
+        self._now_ms += passed
 
 
 class NaturalClock:

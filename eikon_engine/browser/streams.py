@@ -9,9 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-if TYPE_CHECKING:
-    from playwright.async_api import CDPSession, Page, Request
+from eikon_engine.browser.arrivals import Arrivals
+from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.errors import EikonError, InternalError
 
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from playwright.async_api import Page, Request
+
+    from eikon_engine.browser.arrivals import DevTools
     from eikon_engine.browser.session import Session
     from eikon_engine.network.moment import Moment
 
@@ -51,9 +58,17 @@ class Stream:
 
 
 class _Key(NamedTuple):
-    """What requests are counted by, on both sides."""
+    """What requests are counted by, as Playwright tells of them."""
 
     page: Page
+    method: str
+    url: str
+
+
+class _Asked(NamedTuple):
+    """The same as the protocol tells of them."""
+
+    target: str
     method: str
     url: str
 
@@ -64,22 +79,32 @@ class StreamCapture:
     def __init__(self, session: Session) -> None:
         """Listen to every page that opens."""
         self._session = session
-        self._asked: defaultdict[_Key, list[str]] = defaultdict(list)
+        self._asked: defaultdict[_Asked, list[str]] = defaultdict(list)
+        self._targets: dict[Page, str] = {}
+        self._arrivals = Arrivals(self._hear, self._spawn)
         self._streams: dict[str, Stream] = {}
         self._counts: defaultdict[_Key, int] = defaultdict(int)
         self._places: dict[Request, tuple[_Key, int]] = {}
+        self._unplaced: list[Request] = []
+        """Of pages that Playwright has not told of yet."""
         self._doubted: dict[_Key, tuple[int, int]] = {}
         """Requests that the protocol has told of and those there were, of what somebody else than a page asked for."""
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._sessions: list[CDPSession] = []
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._sessions: list[DevTools] = []
 
     async def start(self) -> None:
-        """Listen to the pages that are open, and to those that will be."""
+        """Listen to the pages that are open, and to those that will be, from their first request on."""
         context = self._session.context
-        context.on("page", lambda page: self._spawn(self._listen(page)))
+        context.on("page", self._on_page)
         context.on("request", self._on_request)
-        for _, page in self._session.ledger.open_pages():
-            await self._listen(page)
+        pages = [page for _, page in self._session.ledger.open_pages()]
+        context_ids = [await self._listen(page) for page in pages]
+        context_id = next(filter(None, context_ids), None)
+        if context_id is None or context.browser is None:
+            return
+        await self._arrivals.start(context.browser, context_id, frozenset(self._targets.values()))
+        if isinstance(self._session.traffic, LiveTraffic):
+            self._session.traffic.holds.append(self._arrivals.hold)
 
     async def catch_up(self) -> None:
         """Hear of everything that has come to a page so far; the protocol tells in order, though late."""
@@ -87,7 +112,7 @@ class StreamCapture:
             return
         await asyncio.gather(*(self._answer(devtools) for devtools in self._sessions))
 
-    async def _answer(self, devtools: CDPSession) -> None:
+    async def _answer(self, devtools: DevTools) -> None:
         from playwright.async_api import Error
 
         try:
@@ -111,18 +136,33 @@ class StreamCapture:
 
         The protocol of a page does not tell of its workers, nor of frames of other sites, and Playwright does.
         """
+        name = await self._name(request)
+        return None if name is None else self._streams.get(name)
+
+    async def forget(self, request: Request) -> None:
+        """Let go of what came, as it is written."""
+        name = await self._name(request)
+        if name is not None:
+            self._streams.pop(name, None)
+
+    async def _name(self, request: Request) -> str | None:
+        """Return what the protocol calls a request."""
         place = self._places.get(request)
         if place is None:
             return None
         key, number = place
-        ids = self._asked[key]
+        if key.page not in self._targets and self._tasks:
+            await asyncio.wait(tuple(self._tasks), timeout=END_S)
+        if key.page not in self._targets:
+            return None
+        ids = self._asked[_Asked(self._targets[key.page], key.method, key.url)]
         if len(ids) < self._counts[key]:
             await asyncio.gather(*(self._answer(devtools) for devtools in self._sessions))
         if len(ids) < self._counts[key]:
             if ids:
                 self._doubted[key] = (len(ids), self._counts[key])
             return None
-        return self._streams.get(ids[number])
+        return ids[number]
 
     def warnings(self) -> tuple[str, ...]:
         """Name the addresses whose bodies could not be told apart."""
@@ -134,49 +174,77 @@ class StreamCapture:
         )
 
     async def stop(self) -> None:
-        """End what is on its way."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        """End what is on its way; what a page does not answer any more is given up."""
+        if self._tasks:
+            _, late = await asyncio.wait(tuple(self._tasks), timeout=END_S)
+            for task in late:
+                task.cancel()
+        await self._arrivals.stop()
+
+    def _on_page(self, page: Page) -> None:
+        self._place()
+        self._spawn(self._listen(page))
 
     def _on_request(self, request: Request) -> None:
-        page = _page_of(request) if request.resource_type == "fetch" else None
-        if page is None:
-            return
-        key = _Key(page, request.method, request.url.partition("#")[0])
-        self._places[request] = (key, self._counts[key])
-        self._counts[key] += 1
+        if request.resource_type == "fetch" and request.service_worker is None:
+            self._unplaced.append(request)
+            self._place()
 
-    async def _listen(self, page: Page) -> None:
+    def _place(self) -> None:
+        """Count the requests whose pages are known."""
+        waiting, self._unplaced = self._unplaced, []
+        for request in waiting:
+            page = _page_of(request)
+            if page is None:
+                self._unplaced.append(request)
+                continue
+            key = _Key(page, request.method, request.url.partition("#")[0])
+            self._places[request] = (key, self._counts[key])
+            self._counts[key] += 1
+
+    async def _listen(self, page: Page) -> str | None:
+        """Learn what the protocol calls a page, and listen to it unless its arrival was; return its context's name."""
         from playwright.async_api import Error
 
         try:
             devtools = await self._session.context.new_cdp_session(page)
-            devtools.on("Network.requestWillBeSent", lambda event: self._on_sent(page, event))
-            devtools.on("Network.responseReceived", lambda event: self._on_response(devtools, event))
-            devtools.on("Network.dataReceived", self._on_data)
-            devtools.on("Network.loadingFinished", self._on_end)
-            devtools.on("Network.loadingFailed", self._on_end)
-            await devtools.send("Network.enable")
-            self._sessions.append(devtools)
+            told = (await devtools.send("Target.getTargetInfo"))["targetInfo"]
+            target: str = told["targetId"]
+            self._targets[page] = target
+            if self._arrivals.knows(target):
+                await devtools.detach()
+            else:
+                self._hear(devtools, target)
+                await devtools.send("Network.enable")
         except Error:
-            return  # the page is gone: it has no streams
+            return None  # the page is gone: it has no streams
+        name: str | None = told.get("browserContextId")
+        return name
 
-    def _on_sent(self, page: Page, event: dict[str, Any]) -> None:
+    def _hear(self, devtools: DevTools, target: str) -> None:
+        devtools.on("Network.requestWillBeSent", lambda event: self._on_sent(target, event))
+        devtools.on("Network.responseReceived", lambda event: self._on_response(devtools, event))
+        devtools.on("Network.dataReceived", self._on_data)
+        devtools.on("Network.loadingFinished", self._on_end)
+        devtools.on("Network.loadingFailed", self._on_end)
+        self._sessions.append(devtools)
+
+    def _on_sent(self, target: str, event: dict[str, Any]) -> None:
         if event.get("type") == "Fetch":
             request = event["request"]
-            self._asked[_Key(page, request["method"], request["url"])].append(event["requestId"])
+            self._asked[_Asked(target, request["method"], request["url"])].append(event["requestId"])
 
-    def _on_response(self, devtools: CDPSession, event: dict[str, Any]) -> None:
+    def _on_response(self, devtools: DevTools, event: dict[str, Any]) -> None:
         is_events = event["response"].get("mimeType") == EVENTS
         if event.get("type") != "Fetch":
             return
         moments = [(0, self._session.rest.moment())]
-        self._streams[event["requestId"]] = Stream(is_events=is_events, moments=moments)
-        self._spawn(self._read(devtools, event["requestId"]))
+        stream = self._streams[event["requestId"]] = Stream(is_events=is_events, moments=moments)
+        self._spawn(self._read(devtools, event["requestId"], stream))
 
-    async def _read(self, devtools: CDPSession, name: str) -> None:
+    async def _read(self, devtools: DevTools, name: str, stream: Stream) -> None:
         from playwright.async_api import Error
 
-        stream = self._streams[name]
         try:
             answer = await devtools.send("Network.streamResourceContent", {"requestId": name})
             stream.content.insert(0, base64.b64decode(answer.get("bufferedData", "")))
@@ -205,10 +273,21 @@ class StreamCapture:
         if stream is not None:
             stream.ended.set()
 
-    def _spawn(self, work: Any) -> None:  # noqa: ANN401 - a coroutine
+    def _spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._on_done)
+        return task
+
+    def _on_done(self, task: asyncio.Task[Any]) -> None:
+        """Let the session fail by what no page can be blamed for."""
+        self._tasks.discard(task)
+        fault = None if task.cancelled() else task.exception()
+        if isinstance(fault, EikonError):
+            self._session.ledger.fail(fault)
+        elif fault is not None:
+            message = f"listening to the network of a page failed: {type(fault).__name__}: {fault}"
+            self._session.ledger.fail(InternalError(message))
 
 
 def _page_of(request: Request) -> Page | None:
@@ -220,7 +299,7 @@ def _page_of(request: Request) -> Page | None:
         return None  # its frame is not known yet, or no page's
 
 
-async def _whole(devtools: CDPSession, name: str) -> bytes:
+async def _whole(devtools: DevTools, name: str) -> bytes:
     answer = await devtools.send("Network.getResponseBody", {"requestId": name})
     body: str = answer["body"]
     return base64.b64decode(body) if answer["base64Encoded"] else body.encode()

@@ -10,6 +10,8 @@ from eikon_engine.browser.untamed import UntamedWorkers
 from eikon_engine.outcome.outcomes import NetworkOutcome
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from playwright.async_api import Request, Route
 
     from eikon_engine.browser.session import Session
@@ -55,6 +57,8 @@ class LiveTraffic:
         self._strays: list[str] = []
         self._session: Session | None = None
         self._untamed = UntamedWorkers()
+        self.holds: list[Callable[[Request], Awaitable[None]]] = []
+        """What a request waits for before it may pass."""
 
     async def start(self, session: Session) -> None:
         """Route everything."""
@@ -98,6 +102,8 @@ class LiveTraffic:
     async def _pass_on(self, route: Route) -> None:
         from playwright.async_api import Error
 
+        for hold in self.holds:
+            await hold(route.request)
         if self._session is not None:
             await self._session.rest.may_pass(route.request)
         self._served += 1

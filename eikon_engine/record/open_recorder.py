@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.browser.ledger import PageLedger
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.start_state import SessionStorage, StorageState
@@ -124,21 +125,36 @@ async def _ended(
     options: RecordOptions,
 ) -> AsyncIterator[None]:
     """Complete the bundle, whatever ends the mission."""
+    ledger = worker.session.ledger
     try:
-        yield
+        try:
+            yield
+        finally:
+            await capture.close()
+        _demand_sound(ledger)
     except BaseException as error:
-        writer.add_failure(Failure(message=worker.session.redactor.text(describe_error(error))))
+        for each in (error, ledger.fault) if ledger.fault not in (None, error) else (error,):
+            writer.add_failure(Failure(message=worker.session.redactor.text(describe_error(each))))
         recorder.finish("failed" if isinstance(error, Exception) else "aborted")
         raise
     finally:
-        await capture.close()
-        left = (
-            name for name in sorted(worker.session.kept) if writer.holds(worker.session.secrets.values[name].encode())
-        )
-        clear = (f"secret {name} stands in clear in what was recorded; {GIVE_IT}" for name in left)
-        for warning in (*capture.warnings, *worker.network().notes, *clear):
-            writer.warn(warning)
-        writer.end(options.now(), recorder.status)
+        try:
+            _warn(writer, capture, worker)
+        finally:
+            writer.end(options.now(), recorder.status)
+
+
+def _demand_sound(ledger: PageLedger) -> None:
+    if ledger.fault is not None:
+        raise ledger.fault
+
+
+def _warn(writer: BundleWriter, capture: NetworkCapture, worker: BrowserWorker) -> None:
+    """Say what could not be kept, and which secrets were."""
+    left = (name for name in sorted(worker.session.kept) if writer.holds(worker.session.secrets.values[name].encode()))
+    clear = (f"secret {name} stands in clear in what was recorded; {GIVE_IT}" for name in left)
+    for warning in (*capture.warnings, *worker.network().notes, *clear):
+        writer.warn(warning)
 
 
 async def _environment(launched: LaunchedBrowser, options: RecordOptions) -> Environment:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
 from eikon_engine.trace.actions import Click, Fill, Navigate, Screenshot, SecretRef
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed
+from tests.browser.pages import Answer, serve_pages
 from tests.missions.shop import SHOP_PASSWORD, css, import_a_file, order
 from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
@@ -260,3 +262,27 @@ def test_an_id_that_looks_like_a_path_stays_in_the_bundle(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["b"]
     assert open_bundle(tmp_path / "in" / "b").trace.status == "complete"
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_disk_that_fills_up_fails_the_recording_and_leaves_it_whole(tmp_path: Path, *, early: bool) -> None:
+    """An answer that cannot be kept ends the mission with that error; what was recorded until then can be read."""
+    blobs = tmp_path / "b" / "network" / "blobs"
+    answer = Answer(content_type="text/event-stream", pieces=(b"data: 1\n\n",), ending="whole" if early else "open")
+    with serve_pages() as site:
+        site.answers["/x"] = answer
+        page = site.put("<p id=p></p><button id=b onclick=\"fetch('/x')\">Go</button>")
+
+        async def record() -> None:
+            async with open_recorder(tmp_path / "b", mission_text="Fill up") as mission, mission.subgoal("Look"):
+                await mission.perform(Navigate(url=page))
+                shutil.rmtree(blobs)
+                blobs.write_text("in the way of every other body")
+                await mission.perform(Click(target=css("#b")))
+
+        with pytest.raises(OutputError, match="cannot be written"):
+            asyncio.run(record())
+
+    trace = open_bundle(tmp_path / "b").trace
+    assert trace.status == "failed"
+    assert any("cannot be written" in failure.message for failure in trace.failures)

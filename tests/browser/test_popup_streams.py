@@ -1,0 +1,134 @@
+"""What a popup hears while it loads, and what nobody could hear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.trace.actions import Click, ClosePage, FunctionCondition, Navigate, WaitFor
+from tests.browser.desk import at
+from tests.browser.pages import Answer
+from tests.browser.test_sealed import both
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.actions import Action
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+EVENTS = Answer(content_type="text/event-stream", pieces=(b"data: 1\n\n", b"data: 2\n\n"), ending="open")
+HEARS = "<p id=p></p><script>new EventSource('/sse').onmessage = e => { p.textContent += e.data; };</script>"
+
+
+def shows(text: str, page: int = 0) -> WaitFor:
+    """Wait until a page has written something down."""
+    return WaitFor(page=page, condition=FunctionCondition(expression=f"p.textContent === '{text}'"))
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+@pytest.mark.parametrize("opening", ["target=_blank", "target=_blank rel=opener"])
+def test_a_stream_that_a_popup_opens_while_it_loads_is_recorded(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, opening: str, *, elsewhere: bool
+) -> None:
+    """Events that come before anybody knows of the page come again, also in a process of its own."""
+    site.answers["/sse"] = EVENTS
+    popup = site.put(HEARS)
+    if elsewhere:
+        popup = popup.replace(site.url, site.elsewhere)
+    page = site.put(f"<a id=go {opening} href={popup}>Go</a>")
+
+    both(live_browser, sealed_browser, tmp_path, [Navigate(url=page), Click(target=at("#go")), shows("12", page=1)])
+
+    (events,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/sse")]
+    assert events.response is not None
+    assert sum(piece.length for piece in events.pieces) == sum(map(len, EVENTS.pieces))
+
+
+def test_a_stream_of_a_popup_that_closes_is_kept(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """What a popup heard until it was closed is recorded, though the page that could be asked is gone."""
+    site.answers["/sse"] = EVENTS
+    page = site.put(f"<a id=go target=_blank href={site.put(HEARS)}>Go</a>")
+    actions: list[Action] = [Navigate(url=page), Click(target=at("#go")), shows("12", page=1), ClosePage(page=1)]
+    with live_browser.recording(tmp_path) as desk:
+        for action in actions:
+            desk.ok(action)
+
+    (events,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/sse")]
+    assert events.response is not None
+    assert sum(piece.length for piece in events.pieces) == sum(map(len, EVENTS.pieces))
+
+
+def test_popups_that_close_at_once_hold_nothing_up(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """Pages that are gone before they can be listened to, and those without a document, are no obstacle."""
+    site.answers["/sse"] = EVENTS
+    popup = site.put(HEARS)
+    script = f"for (const url of ['{popup}', '', '{popup}', 'about:blank']) window.open(url).close(); p.textContent = 1"
+    page = site.put(f'<p id=p></p><button id=b onclick="{script}">Go</button>')
+    with live_browser.recording(tmp_path) as desk:
+        desk.ok(Navigate(url=page))
+        desk.ok(Click(target=at("#b")))
+        desk.ok(shows("1"))
+        seen = desk.ok(Navigate(url=page))
+
+    assert [each.page for each in seen.pages] == [0]
+
+
+def test_events_that_nobody_heard_are_named(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """A stream of a worker is not told to anybody: the recording says that a replay will lack it."""
+    site.answers["/sse"] = EVENTS
+    worker = f"fetch('{site.url}/sse').then(() => postMessage(1))"
+    page = site.put(
+        f"<p id=p></p><script>new Worker(URL.createObjectURL(new Blob([`{worker}`]))).onmessage = "
+        "() => { p.textContent = 'begun' }</script>"
+    )
+    with live_browser.desk() as desk, NetworkWriter(tmp_path) as writer:
+        capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
+        live_browser.portal.call(capture.start)
+        desk.ok(Navigate(url=page))
+        desk.ok(shows("begun"))
+        live_browser.portal.call(capture.close)
+
+    assert [warning for warning in capture.warnings if "/sse: its events were not heard" in warning]
+
+
+def test_what_came_is_let_go_of_once_it_is_written(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """The memory of a recording does not grow with every body that was fetched."""
+    site.answers["/body"] = Answer(body="x" * 100_000)
+    page = site.put(
+        "<p id=p></p><script>fetch('/body').then(r => r.text()).then(t => p.textContent = t.length)</script>"
+    )
+    with live_browser.desk() as desk, NetworkWriter(tmp_path) as writer:
+        capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
+        live_browser.portal.call(capture.start)
+        desk.ok(Navigate(url=page))
+        desk.ok(shows("100000"))
+        held = dict(capture._streams._streams)  # noqa: SLF001 - what is kept is nobody's business but memory's
+        live_browser.portal.call(capture.close)
+
+    (body,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/body")]
+    assert body.response is not None
+    assert held == {}
+
+
+def test_an_error_of_a_listener_fails_the_session(live_browser: Room, tmp_path: Path) -> None:
+    """What breaks in the background, and is not a page that went away, is told at the next action."""
+
+    async def breaks() -> None:
+        message = "no such field"
+        raise KeyError(message)
+
+    async def listen(capture: NetworkCapture) -> None:
+        capture._streams._spawn(breaks())  # noqa: SLF001 - the protocol itself never breaks
+
+    with live_browser.desk() as desk, NetworkWriter(tmp_path) as writer:
+        capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
+        live_browser.portal.call(listen, capture)
+        live_browser.portal.call(capture.close)
+        fault = desk.worker.session.ledger.fault
+
+    assert fault is not None
+    assert "no such field" in fault.message
