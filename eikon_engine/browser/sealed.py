@@ -58,6 +58,8 @@ class SealedTraffic:
         self._continued: dict[Request, Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._redoing = 0
+        self._misses: list[NetworkMiss] = []
+        """Of requests and of sockets, in the order in which they came."""
         self._notes: list[str] = [recording.torn] if recording.torn else []
         self._untamed = UntamedWorkers()
         self._running: _Running | None = None
@@ -65,7 +67,8 @@ class SealedTraffic:
     async def start(self, session: Session) -> None:
         """Route everything."""
         schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
-        sockets = SocketPlayer(session, schedule, self._recording, SocketRules(self._rules, self._playback.rule_use))
+        rules = SocketRules(self._rules, self._playback.rule_use)
+        sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses)
         self._running = _Running(session, schedule, sockets)
         self._untamed.listen(session)
         session.rest.agenda = schedule
@@ -106,7 +109,7 @@ class SealedTraffic:
             notes.append(f"schedule: {what} came at another time than in the recording")
         return NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
-            misses=(*(_network_miss(miss) for miss in self._playback.misses), *sockets.misses),
+            misses=tuple(self._misses),
             unused=(
                 *(exchange.key for exchange in self._playback.unused() if not exchange.pending),
                 *sockets.unused(),
@@ -141,6 +144,7 @@ class SealedTraffic:
             request.headers.items(),
         )
         if not isinstance(match, Hit):
+            self._misses.append(_network_miss(match))
             await self._abort(route, "blockedbyclient")
             return
         self._keys[request] = match.key

@@ -17,13 +17,15 @@ from eikon_engine.network.socket import (
     SocketClosed,
     SocketMessage,
     SocketOpened,
+    close_key,
+    close_words,
     message_key,
     socket_key,
 )
 from eikon_engine.outcome.outcomes import NetworkMiss
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Coroutine, Iterator
 
     from playwright.async_api import WebSocketRoute
 
@@ -73,8 +75,15 @@ class SocketRules:
 class SocketPlayer:
     """Play the recorded sockets; the n-th socket of a URL is the n-th recorded one."""
 
-    def __init__(self, session: Session, schedule: Schedule, recording: NetworkRecording, rules: SocketRules) -> None:
-        """Sort what was recorded by socket."""
+    def __init__(
+        self,
+        session: Session,
+        schedule: Schedule,
+        recording: NetworkRecording,
+        rules: SocketRules,
+        misses: list[NetworkMiss],
+    ) -> None:
+        """Sort what was recorded by socket; misses are added to `misses`, which others add theirs to."""
         self.rules = rules
         self._session = session
         self._schedule = schedule
@@ -87,12 +96,14 @@ class SocketPlayer:
                 self._by_key[rules.socket(event.url)].append(event)
         self._events = dict(events)
         self._tasks: set[asyncio.Task[None]] = set()
-        self.misses: list[NetworkMiss] = []
+        self._playing: list[_Playing] = []
+        self.misses = misses
         self.served = 0
 
     def unused(self) -> tuple[str, ...]:
-        """Name the recorded sockets that no page opened."""
-        return tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
+        """Name the recorded sockets that no page opened, and the ends that no page made of one."""
+        sockets = tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
+        return (*sockets, *(key for each in self._playing for key in each.unused()))
 
     async def play(self, route: WebSocketRoute) -> None:
         """Answer a socket that a page opens."""
@@ -108,6 +119,7 @@ class SocketPlayer:
         opened = recorded.pop(0)
         self.rules.opened(opened.url, url)
         playing = _Playing(self, route, self._events[opened.socket])
+        self._playing.append(playing)
         self._spawn(playing.run(self._session, self._schedule))
 
     async def stop(self) -> None:
@@ -151,35 +163,41 @@ class _Playing:
         self._events = events
         self._url = next(each.url for each in events if isinstance(each, SocketOpened))
         self._expected = [each for each in events if isinstance(each, SocketMessage) and each.sender == "page"]
+        self._close = next((each for each in events if isinstance(each, SocketClosed) and each.closer == "page"), None)
+        self._to_come = sum(not isinstance(each, SocketOpened) and _is_of_server(each) for each in events)
         self._sent = 0
-        self._over = self._accepted = False
+        self._over = self._accepted = self._closed_by_page = False
 
     async def run(self, session: Session, schedule: Schedule) -> None:
         from playwright.async_api import Error
 
         self._route.on_message(lambda content: self._from_page(session, schedule, content))
-        self._route.on_close(lambda _code, _reason: self._stop(schedule))
-        wanted = 0
+        self._route.on_close(lambda code, reason: self._from_closing_page(session, schedule, code, reason or ""))
+        wanted, closed = 0, False
         for event in self._events:
             if isinstance(event, SocketMessage) and event.sender == "page":
                 wanted += 1
-            if isinstance(event, SocketOpened) or (isinstance(event, SocketMessage) and event.sender == "page"):
+            closed = closed or event is self._close
+            if not _is_of_server(event):
                 continue
-            if isinstance(event, SocketClosed) and event.closer == "page":
-                continue
-            await self._cause(session, schedule, wanted, event)
+            await self._cause(session, schedule, (wanted, closed), event)
             async with schedule.turn(event.moment):
+                self._to_come -= 1
                 try:
                     await self._give(session, event)
                 except Error:
                     continue  # the page went away with its socket
 
-    async def _cause(self, session: Session, schedule: Schedule, wanted: int, event: SocketEvent) -> None:
-        """Wait until the page has sent what came before in the recording, or can no longer be expected to."""
-        while self._sent < wanted and not self._over:
+    async def _cause(self, session: Session, schedule: Schedule, before: tuple[int, bool], event: SocketEvent) -> None:
+        """Wait until the page has sent what came before in the recording, or can no longer be expected to.
+
+        `before` is how many messages it had sent, and whether it had closed the socket.
+        """
+        wanted, closed = before
+        while not self._over and (closed or self._sent < wanted):
             if session.rest.phase >= event.moment.phase + OVERDUE_PHASES:
-                note = f"{self._route.url}: a message came though the page had sent {self._sent} of {wanted} before it"
-                session.rest.notes.append(note)
+                done = "not closed the socket" if closed else f"sent {self._sent} of {wanted}"
+                session.rest.notes.append(f"{self._route.url}: a message came though the page had {done} before it")
                 return
             await schedule.woken()
 
@@ -213,8 +231,10 @@ class _Playing:
             wanted = message_key(self._url, recorded)
             if self._player.rules.are_equal(self._url, recorded, data):
                 key = wanted
+                differences = self._other_form(content)
             else:
-                differences = _differences(recorded, data)
+                differences = (*self._other_form(content), *_differences(recorded, data))
+            if differences:
                 reason = f"message {self._sent + 1} of the page on this socket is another one"
                 miss = NetworkMiss(key=key, reason=reason, nearest=wanted, differences=differences)
                 self._player.misses.append(miss)
@@ -222,9 +242,57 @@ class _Playing:
         self._sent += 1
         schedule.wake()
 
-    def _stop(self, schedule: Schedule) -> None:
-        self._over = True
+    def _other_form(self, content: str | bytes) -> tuple[str, ...]:
+        """Say whether a message is a text in the place of a binary one, or the other way round."""
+        recorded, sent = self._expected[self._sent].binary, isinstance(content, bytes)
+        forms = {True: "binary", False: "text"}
+        return () if recorded == sent else (f"form: recorded {forms[recorded]}, sent {forms[sent]}",)
+
+    def _from_closing_page(self, session: Session, schedule: Schedule, code: int | None, reason: str) -> None:
+        """Compare the end that a page makes of its socket; what has ended is closed again when its page is left."""
+        if self._over:
+            return
+        self._over = self._closed_by_page = True
+        miss = self._close_miss(session.redactor.text(self._route.url), code, session.redactor.text(reason))
+        if miss is not None:
+            self._player.misses.append(miss)
         schedule.wake()
+
+    def _close_miss(self, url: str, code: int | None, reason: str) -> NetworkMiss | None:
+        """Say in what the end of the socket is not the recorded one.
+
+        Without a code, a page may have gone away: no miss, unless the recording has more of the socket.
+        """
+        key, said = close_key(url, code, reason), close_words(code, reason)
+        close = self._close
+        if close is None:
+            if code is None and not self._to_come and self._sent >= len(self._expected):
+                return None
+            why = f"the page closed this socket ({said}), which it did not in the recording"
+            return NetworkMiss(key=key, reason=why)
+        if close.code == code and self._player.rules.are_equal(self._url, close.reason.encode(), reason.encode()):
+            return None
+        wanted = close_words(close.code, close.reason)
+        why = f"the page closed this socket in another way than in the recording ({said} for {wanted})"
+        nearest = close_key(self._url, close.code, close.reason)
+        return NetworkMiss(key=key, reason=why, nearest=nearest, differences=(f"end: recorded {wanted}, sent {said}",))
+
+    def unused(self) -> Iterator[str]:
+        """Yield the end that the page made of this socket in the recording, unless it has closed it here."""
+        if self._close is not None and not self._closed_by_page:
+            yield close_key(self._url, self._close.code, self._close.reason)
+
+
+def _is_of_server(event: SocketEvent) -> bool:
+    match event:
+        case SocketOpened():
+            return False
+        case SocketAccepted():
+            return True
+        case SocketMessage():
+            return event.sender == "server"
+        case SocketClosed():
+            return event.closer == "server"
 
 
 def _differences(recorded: bytes, sent: bytes) -> tuple[str, ...]:

@@ -84,6 +84,16 @@ def socket_key(url: str) -> str:
     return f"{METHOD} {canonical_url(url)}"
 
 
+def close_key(url: str, code: int | None, reason: str) -> str:
+    """Give the key of the end that a page makes of a socket."""
+    return f"{socket_key(url)} closed {close_words(code, reason)}"
+
+
+def close_words(code: int | None, reason: str) -> str:
+    """Show a close code and its reason."""
+    return f"{'without a code' if code is None else code}{f' {reason!r}' if reason else ''}"
+
+
 def message_key(url: str, content: bytes) -> str:
     """Give the key of a message that a page sends; JSON is canonical in it, as in requests."""
     return request_key(METHOD, url, content, "application/json")

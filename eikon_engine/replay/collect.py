@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,7 +76,12 @@ class Collector:
             environment_differences=environment_differences(recorded, observed) if observed else (),
             counts=self._counts(),
             verdict=verdict,
-            reasons=(*_reasons(verdict, subgoals, early), *_escapes(network), *self._possible_causes(subgoals)),
+            reasons=(
+                *_reasons(verdict, subgoals, early),
+                *_late_misses(network, subgoals),
+                *_escapes(network),
+                *self._possible_causes(subgoals),
+            ),
             ended_early=early,
             subgoals=subgoals,
             network=network,
@@ -105,11 +111,15 @@ class Collector:
     def _verdict(
         self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, network: NetworkOutcome
     ) -> Verdict:
-        """Judge the run: what was cut off, or leaked, can be diverged, and else not verified, but never faithful."""
+        """Judge the run: what was cut off, or leaked, can be diverged, and else not verified, but never faithful.
+
+        The same holds for a miss that no step was told of: it came after everything was compared.
+        """
         verdicts = [step.verdict for subgoal in subgoals for step in subgoal.steps]
         found = worst(verdicts)
-        whole = ended_early is None and len(verdicts) == self.plan.step_count and not network.escapes
-        return "unverifiable" if found == "faithful" and not whole else found
+        whole = ended_early is None and len(verdicts) == self.plan.step_count
+        answered = not network.escapes and not network.misses
+        return found if found != "faithful" or (whole and answered) else "unverifiable"
 
     def _counts(self) -> Counts:
         done = [step for steps in self.steps.values() for step in steps]
@@ -133,6 +143,24 @@ def _escapes(network: NetworkOutcome) -> tuple[str, ...]:
         "the recorded network; it was blocked, and how it was answered in the recording is not known"
         for each in network.escapes
     )
+
+
+def _late_misses(network: NetworkOutcome, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
+    """Name what was asked for after the last action was compared, so that it is no finding of a step."""
+    told = Counter(
+        divergence.observed
+        for subgoal in subgoals
+        for step in subgoal.steps
+        for divergence in step.divergences
+        if divergence.code == "request-not-recorded"
+    )
+    late = []
+    for miss in network.misses:
+        if told[miss.key] > 0:
+            told[miss.key] -= 1
+        else:
+            late.append(f"{miss.key}: {miss.reason}; it was blocked after the last action was compared")
+    return tuple(late)
 
 
 def _idle_masks(trace: ExecutionTrace, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> Iterator[str]:

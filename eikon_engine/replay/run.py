@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.browser.find import BrowserBinary, find_browser
 from eikon_engine.errors import EikonError, TraceSyntaxError
 from eikon_engine.network.store import read_network
-from eikon_engine.outcome.events import ActionEnd, JournalLine, SkillEnd
+from eikon_engine.outcome.events import ActionEnd, JournalLine, RunEnd, SkillEnd
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
 from eikon_engine.replay.har_source import har_source
@@ -94,19 +94,33 @@ async def _events(
 ) -> AsyncIterator[Event]:
     """Yield the events of a run, journalled, with the evidence of each step kept."""
     sequence = 0
-    steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
-    async with running as browser, worker_in(browser, plan, options) as opened:
-        runner = StepRunner(plan, opened.worker, options, opened.environment)
-        evidence = EvidenceWriter(folder, runner, opened.worker)
-        stream = replay(plan, runner, options, (opened.browser, opened.environment))
-        async for raw in stream:
-            event = await _with_evidence(raw, steps, evidence)
+    async with running as browser:
+        async for event in _raw_events(plan, options, folder, browser):
             sequence += 1
             line = JournalLine(sequence=sequence, at=options.now(), event=event)
             folder.append(line)
             for read in options.readers:
                 read(line)
             yield event
+
+
+async def _raw_events(
+    plan: Plan, options: ReplayOptions, folder: RunFolder, browser: LaunchedBrowser
+) -> AsyncIterator[Event]:
+    """Yield the events of a run; the last one when its worker is gone, so that nothing reaches the sink after it."""
+    steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
+    end: RunEnd | None = None
+    async with worker_in(browser, plan, options) as opened:
+        runner = StepRunner(plan, opened.worker, options, opened.environment)
+        evidence = EvidenceWriter(folder, runner, opened.worker)
+        async for event in replay(plan, runner, options, (opened.browser, opened.environment)):
+            if isinstance(event, RunEnd):
+                end = event
+            else:
+                yield await _with_evidence(event, steps, evidence)
+    if end is not None:
+        violations = opened.worker.network().violations
+        yield end.model_copy(update={"network": end.network.model_copy(update={"violations": violations})})
 
 
 async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep], evidence: EvidenceWriter) -> Event:

@@ -6,6 +6,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.browser.sink import open_sink
 from tests.browser.desk import Room
 from tests.browser.pages import serve_pages
 
@@ -34,9 +35,11 @@ def live_browser(portal: BlockingPortal) -> Iterator[Room]:
 
 @pytest.fixture(scope="session")
 def sealed_browser(portal: BlockingPortal, live_browser: Room) -> Iterator[Room]:
-    """Run one browser that resolves no host."""
-    with portal.wrap_async_context_manager(launch_browser(LaunchOptions(sealed=True))) as launched:
-        yield Room(portal, launched.browser, live_browser.site)
+    """Run one browser that resolves no host, with a sink of its own, as replays do."""
+    with portal.wrap_async_context_manager(open_sink()) as sink:
+        options = LaunchOptions(sealed=True, proxy=sink.for_browser)
+        with portal.wrap_async_context_manager(launch_browser(options)) as launched:
+            yield Room(portal, launched.browser, live_browser.site)
 
 
 @pytest.fixture

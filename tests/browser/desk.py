@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from eikon_engine.browser.capture import NetworkCapture
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
+from eikon_engine.browser.sink import open_sink
 from eikon_engine.browser.traffic import LiveTraffic, Traffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.network.store import NetworkWriter, read_network
@@ -120,9 +121,10 @@ class Room:
         settle_ms: float = SETTLE_MS,
         uploads: Path | None = None,
         natural: bool = False,
+        proxy: str | None = None,
     ) -> Iterator[Desk]:
         """Open a fresh session."""
-        options = SessionOptions(environment=environment(settle_ms=settle_ms), natural=natural)
+        options = SessionOptions(environment=environment(settle_ms=settle_ms), natural=natural, proxy=proxy)
         opening = open_worker(self.browser, options, traffic or LiveTraffic())
         with self.portal.wrap_async_context_manager(opening) as worker:
             if uploads is not None:
@@ -140,6 +142,10 @@ class Room:
 
     @contextmanager
     def sealed(self, folder: Path, *, settle_ms: float = SETTLE_MS) -> Iterator[Desk]:
-        """Open a fresh session that is answered from a recording."""
-        with self.desk(SealedTraffic(read_network(folder)), settle_ms=settle_ms) as desk:
-            yield desk
+        """Open a fresh session that is answered from a recording, with a sink that nothing may reach, as replays do."""
+        traffic = SealedTraffic(read_network(folder))
+        with self.portal.wrap_async_context_manager(open_sink()) as sink:
+            with self.desk(traffic, settle_ms=settle_ms, proxy=sink.for_pages) as desk:
+                yield desk
+            escaped = [each for each in sink.violations() if each.kind == "page"]
+        assert escaped == []

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.browser.look import FRAME
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import CLOCK_START_MS, at
 from tests.browser.pages import Answer
@@ -121,8 +120,6 @@ def test_transition_ends_at_once_with_its_events(desk: Desk, site: PageSite, sty
     desk.ok(Navigate(url=site.put(f"<button id=b onclick=turn()>b</button>{whole}")))
 
     seen = desk.ok(Click(target=at("#b")))
-    desk.js("__eikon__.endAnimations()")
-    desk.js(FRAME)
 
     told = desk.js("said")
     assert "transitionend" in told
@@ -135,17 +132,15 @@ def test_animation_of_a_style_sheet_ends_or_stands(desk: Desk, site: PageSite, p
     """An animation that ends is over at rest, also where our style sheet does not reach; one that never ends stands."""
     inner = "<style>@keyframes k{to{opacity:.2}}#t{animation:k 5s 2s}#u{animation:k 2s infinite}</style>"
     inner += "<i id=t>t</i><i id=u>u</i>"
+    inner += "<i id=v style='animation:k 5s 2s!important'>v</i><i id=w style='animation:k 2s infinite!important'>w</i>"
     html = inner if place == "document" else f"<div id=h><template shadowrootmode=open>{inner}</template></div>"
-    desk.ok(Navigate(url=site.put(html)))
-    desk.js("__eikon__.endAnimations()")
 
-    assert desk.js("__eikon__.endAnimations()") == 0
-    assert (
-        desk.js(
-            "(window.h?.shadowRoot ?? document).getAnimations().filter(each => each.playState === 'running').length"
-        )
-        == 0
-    )
+    desk.ok(Navigate(url=site.put(html)))
+
+    root = "(window.h?.shadowRoot ?? document)"
+    assert desk.js(
+        f"{root}.getAnimations().map(each => [each.effect.target.id, each.playState, each.currentTime])"
+    ) == [["w", "paused", 0]]
 
 
 def test_fetch_for_later_is_sent_now_and_recorded(

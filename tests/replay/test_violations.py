@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser.sink import open_sink
+from eikon_engine.outcome.events import SubgoalEnd
 from eikon_engine.record import open_recorder
-from eikon_engine.replay import ReplayEngine, ReplayOptions
+from eikon_engine.replay import ReplayEngine, ReplayOptions, worker_for
 from eikon_engine.report.summary import SUMMARY_FILE
 from eikon_engine.trace.actions import Navigate, SelectorCondition, WaitFor
 from eikon_engine.trace.target import Target
 from tests.browser.pages import serve_pages
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
     from pathlib import Path
+
+    from eikon_engine.browser.sink import Sink
+    from eikon_engine.outcome.events import JournalLine
 
 PAGE = """<p id=state></p><script>
 const worker = new Worker(URL.createObjectURL(new Blob([
@@ -47,3 +55,29 @@ async def _record(url: str, folder: Path) -> None:
     async with open_recorder(folder, mission_text="Wait for the worker") as mission, mission.subgoal("Wait"):
         await mission.perform(Navigate(url=url))
         await mission.perform(WaitFor(condition=SelectorCondition(target=Target(selector="#closed"))))
+
+
+def test_what_escapes_at_the_very_end_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes to the sink after the last step, while the session ends, keeps the replay from being faithful."""
+    with serve_pages() as site:
+        asyncio.run(_record(site.put("<b id=closed>closed</b>"), tmp_path / "bundle"))
+    sinks: list[Sink] = []
+
+    @asynccontextmanager
+    async def watched_sink() -> AsyncIterator[Sink]:
+        async with open_sink() as sink:
+            sinks.append(sink)
+            yield sink
+
+    def escape(line: JournalLine) -> None:
+        if isinstance(line.event, SubgoalEnd):
+            with socket.create_connection(("127.0.0.1", sinks[-1].port("page"))) as asking:
+                asking.sendall(b"CONNECT shop.test:443 HTTP/1.1\r\n\r\n")
+
+    monkeypatch.setattr(worker_for, "open_sink", watched_sink)
+    options = ReplayOptions(artifacts_dir=tmp_path / "run", readers=(escape,))
+
+    outcome = ReplayEngine(options).replay(tmp_path / "bundle")
+
+    assert [(each.method, each.target) for each in outcome.network.escapes] == [("CONNECT", "shop.test:443")]
+    assert outcome.verdict == "unverifiable"

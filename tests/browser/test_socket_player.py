@@ -1,0 +1,128 @@
+"""What a page does on a socket in a sealed session, against what it did when it was recorded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
+from tests.browser.desk import at
+from tests.browser.pages import Answer
+from tests.sites.torture import serve_torture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.observation import Observation
+    from tests.browser.desk import Desk, Room
+    from tests.browser.pages import PageSite
+
+DEEDS = {
+    "text": "s.send('abc')",
+    "bytes": "s.send(new TextEncoder().encode('abc'))",
+    "fatal": "s.close(4001, 'fatal')",
+    "done": "s.close(4001, 'done')",
+    "plain": "s.close()",
+    "leave": "location = '/left'",
+    "leaves politely": "onpagehide = () => s.close(4002, 'gone'); location = '/left'",
+    "nothing": "0",
+}
+
+
+def do(desk: Desk, url: str, deed: str, recorded: list[Observation] | None = None) -> list[Observation]:
+    """Open the page with the socket, and do one thing."""
+    actions: tuple[Action, ...] = (
+        Navigate(url=url),
+        WaitFor(condition=FunctionCondition(expression="() => s.readyState === 1")),
+        Click(target=at(f"[id='{deed}']")),
+    )
+    seen = []
+    for place, action in enumerate(actions):
+        performed = desk.do(action, recorded[place] if recorded else None)
+        assert performed.error is None, performed.error
+        assert performed.observation is not None
+        seen.append(performed.observation)
+    return seen
+
+
+def replayed(rooms: tuple[Room, Room], site: PageSite, folder: Path, deeds: tuple[str, str]) -> NetworkOutcome:
+    """Do one thing while recording, and another one in a sealed session; say what became of the network."""
+    site.answers["/left"] = Answer(body="left")
+    with serve_torture() as torture:
+        buttons = "".join(f'<button id="{name}" onclick="{deed}">{name}</button>' for name, deed in DEEDS.items())
+        url = site.put(f"{buttons}<script>s = new WebSocket('{torture.url.replace('http', 'ws')}/ws/binary')</script>")
+        with rooms[0].recording(folder) as desk:
+            seen = do(desk, url, deeds[0])
+    with rooms[1].sealed(folder) as desk:
+        do(desk, url, deeds[1], seen)
+        return desk.network()
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_page_that_does_what_it_did_is_no_miss(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deed: str
+) -> None:
+    """Messages and ends are those of the recording, those of a page that goes away among them."""
+    network = replayed((live_browser, sealed_browser), site, tmp_path, (deed, deed))
+
+    assert (network.misses, network.unused, network.notes) == ((), (), ())
+
+
+OTHERS = {
+    ("bytes", "text"): ("message 1 of the page on this socket is another one", ("form: recorded binary, sent text",)),
+    ("text", "bytes"): ("message 1 of the page on this socket is another one", ("form: recorded text, sent binary",)),
+    ("fatal", "done"): (
+        "the page closed this socket in another way than in the recording (4001 'done' for 4001 'fatal')",
+        ("end: recorded 4001 'fatal', sent 4001 'done'",),
+    ),
+    ("fatal", "plain"): (
+        "the page closed this socket in another way than in the recording (without a code for 4001 'fatal')",
+        ("end: recorded 4001 'fatal', sent without a code",),
+    ),
+    ("nothing", "fatal"): ("the page closed this socket (4001 'fatal'), which it did not in the recording", ()),
+    ("text", "plain"): ("the page closed this socket (without a code), which it did not in the recording", ()),
+}
+
+
+@pytest.mark.parametrize("deeds", OTHERS, ids=" then ".join)
+def test_page_that_does_something_else_is_a_miss(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, deeds: tuple[str, str]
+) -> None:
+    """A text is no binary message, an end has its code and reason, and what was expected and seen is said."""
+    network = replayed((live_browser, sealed_browser), site, tmp_path, deeds)
+
+    assert [(each.reason, each.differences) for each in network.misses] == [OTHERS[deeds]]
+
+
+def test_end_that_a_page_does_not_make_is_unused(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A socket that a page closed in the recording, and does not close now, is told like a request nobody made."""
+    network = replayed((live_browser, sealed_browser), site, tmp_path, ("fatal", "nothing"))
+
+    assert network.misses == ()
+    assert [key.partition(" closed ")[2] for key in network.unused] == ["4001 'fatal'"]
+
+
+def test_misses_are_listed_as_they_came(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A request that misses after a socket stands behind it: who counts misses step by step is told each one once."""
+    url = site.put("<button id=b onclick=\"fetch('/late')\">b</button>")
+    with live_browser.recording(tmp_path) as desk:
+        desk.ok(Navigate(url=url))
+
+    with sealed_browser.sealed(tmp_path) as desk:
+        desk.ok(Navigate(url=url))
+        desk.js(
+            "{ s = new WebSocket('ws://127.0.0.1:9/none'); new Promise(done => { s.onclose = done }).then(() => 0) }"
+        )
+        before = desk.network().misses
+        desk.ok(Click(target=at("#b")))
+        after = desk.network().misses
+
+    assert [each.key for each in before] == ["WEBSOCKET ws://127.0.0.1:9/none"]
+    assert [each.key for each in after] == ["WEBSOCKET ws://127.0.0.1:9/none", f"GET {site.url}/late"]

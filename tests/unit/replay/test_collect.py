@@ -1,0 +1,92 @@
+"""What a whole run comes to."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.outcome.events import ActionEnd, RunEnd, SkillEnd, SubgoalStart
+from eikon_engine.outcome.outcomes import ActionOutcome, NetworkMiss, NetworkOutcome, SkillOutcome
+from eikon_engine.replay.collect import Collector
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.replay.plan import plan_replay
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import SkillUsage, Succeeded
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+
+BUNDLE = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing"
+NOW = datetime(2025, 3, 14, 9, 30, tzinfo=UTC)
+MISS = NetworkMiss(key="GET http://shop.test/late", reason="it was not recorded")
+
+
+def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
+    """Collect a whole run whose steps are all faithful, but for what was found at the first action."""
+    options = ReplayOptions()
+    plan = plan_replay(open_bundle(BUNDLE), options)
+    collector = Collector(plan, options, NOW)
+    for each in plan.subgoals:
+        begun = SubgoalStart(
+            number=each.number, id=each.subgoal.id, subgoal_id="s", description="", steps=len(each.steps)
+        )
+        collector.take(begun)
+        for step in (planned.step for planned in each.steps):
+            if isinstance(step, SkillUsage):
+                skill = SkillOutcome(
+                    id=step.id, sequence=step.sequence, skill=step.skill, verdict="faithful", result=Succeeded()
+                )
+                collector.take(SkillEnd(subgoal=each.subgoal.id, outcome=skill))
+                continue
+            action = ActionOutcome(
+                id=step.id,
+                sequence=step.sequence,
+                type=step.action.type,
+                label="",
+                verdict="diverged" if found else "faithful",
+                expected_result=step.result,
+                result=step.result,
+                divergences=found,
+            )
+            found = ()
+            collector.take(ActionEnd(subgoal=each.subgoal.id, outcome=action))
+    collector.take(RunEnd(network=network))
+    return collector.outcome(NOW, None, ())
+
+
+def test_whole_run_of_faithful_steps_is_faithful() -> None:
+    """Nothing stands in the way where every request was answered."""
+    outcome = outcome_of(NetworkOutcome(served=3))
+
+    assert (outcome.verdict, outcome.reasons) == ("faithful", ())
+
+
+def test_miss_after_the_last_action_is_not_a_pass() -> None:
+    """What no step was told of makes a run unverifiable, and the run says what it was."""
+    outcome = outcome_of(NetworkOutcome(misses=(MISS,)))
+
+    assert outcome.verdict == "unverifiable"
+    assert outcome.reasons == (
+        "GET http://shop.test/late: it was not recorded; it was blocked after the last action was compared",
+    )
+
+
+def test_miss_that_a_step_was_told_of_is_told_once() -> None:
+    """A finding of a step is no late miss; another one of the same key after it is."""
+    told = Divergence(
+        code="request-not-recorded",
+        layer="network",
+        subgoal="s__attempt_1",
+        subgoal_id="s",
+        sequence=1,
+        expected="no such request",
+        observed=MISS.key,
+        message="It was blocked.",
+    )
+
+    once, again = (outcome_of(NetworkOutcome(misses=(MISS,) * times), told) for times in (1, 2))
+
+    assert (once.verdict, again.verdict) == ("diverged", "diverged")
+    assert [len(each.reasons) for each in (once, again)] == [1, 2]
