@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from eikon_engine.browser.background import Background
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
@@ -16,13 +17,12 @@ from eikon_engine.browser.schedule import FETCHES, Schedule
 from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.browser.untamed import UntamedWorkers
-from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Iterator
 
     from playwright.async_api import Request, Route
 
@@ -56,7 +56,6 @@ class SealedTraffic:
         self._keys: dict[Request, str] = {}
         self._continuations: dict[str, Exchange] = {}
         self._continued: dict[Request, Exchange] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._redoing = 0
         self._notes: list[str] = [recording.torn] if recording.torn else []
         self._untamed = UntamedWorkers()
@@ -66,7 +65,7 @@ class SealedTraffic:
         """Route everything."""
         schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
         sockets = SocketPlayer(session, schedule, self._recording, SocketRules(self._rules, self._playback.rule_use))
-        self._running = _Running(session, schedule, sockets)
+        self._running = _Running(session, schedule, sockets, Background(session.ledger))
         self._untamed.listen(session)
         session.rest.agenda = schedule
         session.rest.pending.append(lambda: self._redoing)
@@ -79,9 +78,7 @@ class SealedTraffic:
         if self._running is not None:
             await self._running.sockets.stop()
             await self._running.schedule.stop()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._running.background.stop()
 
     def is_continuation(self, request: Request) -> bool:
         """Say whether a request is our own navigation to where a recorded redirect led."""
@@ -116,10 +113,10 @@ class SealedTraffic:
         )
 
     async def _serve(self, route: Route) -> None:
-        try:
-            await self._meet(route)
-        except EikonError as error:
-            self._now.session.ledger.fail(error)
+        """Answer a request; where that fails, the session ends, and nobody waits for the answer."""
+        met = self._now.background.begin(self._meet(route))
+        await asyncio.wait({met})
+        if not met.cancelled() and met.exception() is not None:
             await self._abort(route, "failed")
 
     async def _meet(self, route: Route) -> None:
@@ -182,7 +179,7 @@ class SealedTraffic:
         headers = with_own_header(headers, STREAM_HEADER, str(exchange.ordinal))
         await self._fulfill(route, response.status, headers, b"")
         body = self._body(response) if response.body is not None else b""
-        self._spawn(feed(self._now.schedule, route.request, exchange, body))
+        self._now.background.begin(feed(self._now.schedule, route.request, exchange, body))
 
     async def _arrived(self, request: Request) -> None:
         """Wait until a page has its answer: two that are on their way together may overtake each other."""
@@ -210,7 +207,7 @@ class SealedTraffic:
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
         self._redoing += 1
-        self._spawn(self._navigate(request, target))
+        self._now.background.begin(self._navigate(request, target))
 
     async def _navigate(self, request: Request, target: str) -> None:
         from playwright.async_api import Error
@@ -222,17 +219,6 @@ class SealedTraffic:
                 self._notes.append(f"the redirect to {target} could not be followed: {error.message.splitlines()[0]}")
         finally:
             self._redoing -= 1
-
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_done)
-
-    def _on_done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._now.session.ledger.changed.set()
-        if not task.cancelled() and task.exception() is not None:
-            self._notes.append(f"a recorded answer could not be given: {task.exception()}")
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
         from playwright.async_api import Error
@@ -270,6 +256,7 @@ class _Running:
     session: Session
     schedule: Schedule
     sockets: SocketPlayer
+    background: Background
 
 
 def _moments(recording: NetworkRecording) -> Iterator[Moment]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.background import Background
 from eikon_engine.browser.sockets import MARK, tell, tell_lost
+from eikon_engine.errors import EikonError
 from eikon_engine.network.fields import body_fields
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.rules import TIME, apply_rules_to_message, apply_rules_to_socket_url
@@ -23,8 +24,6 @@ from eikon_engine.network.socket import (
 from eikon_engine.outcome.outcomes import NetworkMiss
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
-
     from playwright.async_api import WebSocketRoute
 
     from eikon_engine.browser.schedule import Schedule
@@ -86,7 +85,7 @@ class SocketPlayer:
             if isinstance(event, SocketOpened):
                 self._by_key[rules.socket(event.url)].append(event)
         self._events = dict(events)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background(session.ledger)
         self.misses: list[NetworkMiss] = []
         self.served = 0
 
@@ -102,35 +101,23 @@ class SocketPlayer:
         if not recorded:
             reason = "no such socket was recorded, or not so often"
             self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
-            self._spawn(_refuse(route))
+            self._background.begin(_refuse(route))
             return
         self.served += 1
         opened = recorded.pop(0)
         self.rules.opened(opened.url, url)
         playing = _Playing(self, route, self._events[opened.socket])
-        self._spawn(playing.run(self._session, self._schedule))
+        self._background.begin(playing.run(self._session, self._schedule))
 
     async def stop(self) -> None:
         """End what has not been played."""
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.stop()
 
     def content(self, message: SocketMessage) -> bytes:
         """Return a recorded message, without secrets."""
         if message.body is not None:
             return self._recording.body(message.body)
         return (message.text or "").encode()
-
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_played)
-
-    def _on_played(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._session.rest.notes.append(f"a recorded socket could not be played: {task.exception()}")
 
 
 async def _refuse(route: WebSocketRoute) -> None:
@@ -157,7 +144,7 @@ class _Playing:
     async def run(self, session: Session, schedule: Schedule) -> None:
         from playwright.async_api import Error
 
-        self._route.on_message(lambda content: self._from_page(session, schedule, content))
+        self._route.on_message(lambda content: self._on_message(session, schedule, content))
         self._route.on_close(lambda _code, _reason: self._stop(schedule))
         wanted = 0
         for event in self._events:
@@ -199,9 +186,15 @@ class _Playing:
             else:
                 await self._route.close(code=event.code, reason=event.reason)
 
-    def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
+    def _on_message(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
         if isinstance(content, str) and content.startswith(MARK):
             return
+        try:
+            self._from_page(session, schedule, content)
+        except EikonError as error:
+            session.ledger.fail(error)
+
+    def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
         url = session.redactor.text(self._route.url)
         data = session.redactor.key_data(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)
