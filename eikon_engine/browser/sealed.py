@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from eikon_engine.browser.background import Background
+from eikon_engine.browser.continuations import (
+    Continuation,
+    Continuations,
+    frame_of,
+    redirected_to,
+    stays_in_document,
+)
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
@@ -24,7 +31,7 @@ from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.async_api import Request, Route
+    from playwright.async_api import Frame, Request, Route
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
@@ -54,7 +61,7 @@ class SealedTraffic:
         self._rules = rules
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
         self._keys: dict[Request, str] = {}
-        self._continuations: dict[str, Exchange] = {}
+        self._continuations = Continuations()
         self._continued: dict[Request, Exchange] = {}
         self._redoing = 0
         self._notes: list[str] = [recording.torn] if recording.torn else []
@@ -123,7 +130,7 @@ class SealedTraffic:
         """Find the answer to a request in the recording, and give it."""
         request = route.request
         session = self._now.session
-        exchange = self._continuations.pop(request.url, None) if request.is_navigation_request() else None
+        exchange = self._continuations.take(request) if request.is_navigation_request() else None
         if exchange is not None:
             self._continued[request] = exchange
             await self._answer(route, exchange)
@@ -196,28 +203,35 @@ class SealedTraffic:
         """
         session = self._now.session
         request = route.request
-        target = session.restorer.restore((exchange.response.url if exchange.response else "").encode()).decode()
+        target = session.restorer.restore(redirected_to(exchange).encode()).decode()
+        frame = frame_of(request)
+        if frame is not None and stays_in_document(frame, target):
+            frame = None
         session.redirects_served += 1
-        self._continuations[target] = exchange
+        continuation = Continuation(exchange=exchange, frame=frame, source=request.url, target=target)
+        self._continuations.add(continuation)
         cookies = tuple(pair for hop in exchange.hops for pair in hop.headers if pair[0].lower() == "set-cookie")
-        if not _has_frame(request):
-            # A popup is no page before its first document: that one leads on, and is left out of what is observed.
+        if frame is None:
+            # A popup is no page before its first document, and a document does not load itself anew by an address
+            # with a fragment: a document of ours leads on, and is left out of what is observed.
             headers = (*cookies, ("content-type", "text/html"), (STEPPING_STONE, "1"))
             await self._fulfill(route, OK, headers, _leading_to(target))
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
         self._redoing += 1
-        self._now.background.begin(self._navigate(request, target))
+        self._now.background.begin(self._navigate(request, frame, continuation))
 
-    async def _navigate(self, request: Request, target: str) -> None:
+    async def _navigate(self, request: Request, frame: Frame, continuation: Continuation) -> None:
         from playwright.async_api import Error
 
+        target = continuation.target
         try:
-            await request.frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
+            await frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
         except Error as error:
             if "ERR_ABORTED" not in error.message and "Download is starting" not in error.message:
                 self._notes.append(f"the redirect to {target} could not be followed: {error.message.splitlines()[0]}")
         finally:
+            self._continuations.drop(continuation)
             self._redoing -= 1
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
@@ -307,16 +321,6 @@ def _is_main_document(request: Request) -> bool:
         return request.frame.parent_frame is None
     except Error:
         return True  # the first document of a popup
-
-
-def _has_frame(request: Request) -> bool:
-    """Say whether the frame of a navigation is known; that of a popup's first document is not."""
-    from playwright.async_api import Error
-
-    try:
-        return request.frame is not None
-    except Error:
-        return False
 
 
 def _leading_to(target: str) -> bytes:
