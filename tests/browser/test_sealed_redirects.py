@@ -37,7 +37,7 @@ def test_redirect_to_a_fragment_is_replayed(
     assert seen[1].pages[0].url == f"{site.url}/end#there"
 
 
-@pytest.mark.parametrize("place", ["page", "frame", "popup"])
+@pytest.mark.parametrize("place", ["page", "frame", "popup", "address bar"])
 def test_redirect_to_a_fragment_of_the_same_address_loads_it_anew(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, place: str
 ) -> None:
@@ -46,13 +46,14 @@ def test_redirect_to_a_fragment_of_the_same_address_loads_it_anew(
     site.answers["/end"] = lambda _: Answer(body=f"<p>{len(site.asked)}</p>{SHOWS}")
     framed = site.put("<iframe id=f src=/end></iframe>")
     popup = site.put("<a id=b target=_blank href=/moved>Go</a>")
-    url = {"page": f"{site.url}/end", "frame": framed, "popup": popup}[place]
+    url = {"frame": framed, "popup": popup}.get(place, f"{site.url}/end")
     target = at("#b", "#f") if place == "frame" else at("#b")
+    action: Action = Navigate(url=f"{site.url}/moved") if place == "address bar" else Click(target=target)
 
-    seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=url), Click(target=target)])
+    seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=url), action])
 
-    shown = {"page": seen[1].pages[0].url, "frame": seen[1].pages[0].frames[-1].url, "popup": seen[1].pages[-1].url}
-    assert shown[place] == f"{site.url}/end#there"
+    last = seen[1].pages[-1]
+    assert (last.frames[-1].url if place == "frame" else last.url) == f"{site.url}/end#there"
 
 
 def test_two_frames_may_be_led_to_one_address(
