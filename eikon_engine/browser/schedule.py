@@ -15,9 +15,9 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.background import Background
 from eikon_engine.browser.look import PENDING, Seen, look_at
 from eikon_engine.browser.rest import BLOCKED_S
-from eikon_engine.errors import BrowserDiedError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -53,7 +53,10 @@ class _Turn:
     request: Request | None
     at_once: bool
     """Whether its time does not matter: no clock can be moved while a page waits for its document."""
+    hurried: bool = False
+    """Whether it is due before its time, as nothing else goes on without it."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_fetch(self) -> bool:
@@ -76,12 +79,12 @@ class Schedule:
         self._never: set[Request] = set()
         self.late = 0
         """How many were given after something that they came before in the recording, or hurried."""
-        self._done = asyncio.Event()
         self._changed = asyncio.Event()
         self._woken = asyncio.Event()
         self._delivering = 0
         ledger.standstills.heard.append(self.wake)
-        self._loop = asyncio.ensure_future(self._deliver())
+        self._background = Background(ledger)
+        self._background.begin(self._deliver())
 
     def never(self, request: Request) -> None:
         """Note a request that gets no answer, as in the recording."""
@@ -102,12 +105,12 @@ class Schedule:
             await turn.granted.wait()
         except asyncio.CancelledError:
             self._waiting.pop(moment.order, None)
-            self._done.set()
+            turn.over.set()
             raise
         try:
             yield
         finally:
-            self._done.set()
+            turn.over.set()
 
     def due(self) -> int:
         """Count what can be delivered now."""
@@ -141,8 +144,9 @@ class Schedule:
     def hurry(self) -> None:
         """Deliver what waits though its time has not come: nothing else goes on without it."""
         for turn in self._waiting.values():
-            self.late += not self._is_due(turn)
-            turn.at_once = True
+            if not self._is_due(turn):
+                turn.hurried = True
+                self.late += 1
         self.wake()
 
     def wake(self) -> None:
@@ -158,11 +162,12 @@ class Schedule:
 
     async def stop(self) -> None:
         """Hand out no more turns."""
-        self._loop.cancel()
-        await asyncio.gather(self._loop, return_exceptions=True)
+        await self._background.stop()
 
     def _is_due(self, turn: _Turn) -> bool:
-        return turn.at_once or self._is_past(turn.moment) or self._stands_still_for(turn)
+        if turn.at_once or turn.hurried or self._stands_still_for(turn):
+            return True
+        return self._is_past(turn.moment)
 
     def _is_past(self, moment: Moment) -> bool:
         """Say whether a moment was reached; what belongs to a later action comes all the same when it is overdue."""
@@ -214,12 +219,12 @@ class Schedule:
         if self._waiting.pop(order, None) is None:
             return
         blocking = self._stands_still_for(turn)
-        self.late += order in self._skipped or not (turn.at_once or blocking or self._is_time(turn.moment))
+        in_time = turn.at_once or turn.hurried or blocking or self._is_time(turn.moment)
+        self.late += order in self._skipped or not in_time
         self._skipped.discard(order)
-        self._done.clear()
         self._delivering = 1
         turn.granted.set()
-        await self._given()
+        await self._given(turn)
         self._delivering = 0
         if blocking:  # what came before it in the recording reached no page before it either
             self._coming = [each for each in self._coming if each[0] != order]
@@ -228,12 +233,12 @@ class Schedule:
             self._drop_past(order)
         self._ledger.note_news()
 
-    async def _given(self) -> None:
+    async def _given(self, turn: _Turn) -> None:
         """Wait until a turn is over; a page that waits for its next document takes nothing before that one."""
-        while not self._done.is_set() and not any(turn.at_once for turn in self._waiting.values()):
+        while not turn.over.is_set() and not any(each.at_once for each in self._waiting.values()):
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):
-                    await self._done.wait()
+                    await turn.over.wait()
 
     def _drop_past(self, order: int) -> None:
         """Forget a moment that was taken; what should have come before it, and may still do so, is late from now on."""
@@ -277,8 +282,6 @@ class Schedule:
         except TimeoutError:
             # The page does nothing but wait for an answer, as a synchronous request does, or the machine is very slow.
             self._rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
-        except BrowserDiedError:
-            self._ledger.mark_dead()
         return turn is self._first_due()
 
     async def _look(self, before: set[int]) -> Seen | None:

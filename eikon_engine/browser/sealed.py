@@ -9,6 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from eikon_engine.browser.background import Background
+from eikon_engine.browser.continuations import (
+    Continuation,
+    Continuations,
+    frame_of,
+    redirected_to,
+    stays_in_document,
+)
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
@@ -16,15 +24,14 @@ from eikon_engine.browser.schedule import FETCHES, Schedule
 from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.browser.untamed import UntamedWorkers
-from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Iterator
 
-    from playwright.async_api import Request, Route
+    from playwright.async_api import Frame, Request, Route
 
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
@@ -54,9 +61,8 @@ class SealedTraffic:
         self._rules = rules
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
         self._keys: dict[Request, str] = {}
-        self._continuations: dict[str, Exchange] = {}
+        self._continuations = Continuations()
         self._continued: dict[Request, Exchange] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         self._redoing = 0
         self._misses: list[NetworkMiss] = []
         """Of requests and of sockets, in the order in which they came."""
@@ -69,7 +75,7 @@ class SealedTraffic:
         schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
         rules = SocketRules(self._rules, self._playback.rule_use)
         sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses)
-        self._running = _Running(session, schedule, sockets)
+        self._running = _Running(session, schedule, sockets, Background(session.ledger))
         self._untamed.listen(session)
         session.rest.agenda = schedule
         session.rest.pending.append(lambda: self._redoing)
@@ -82,9 +88,7 @@ class SealedTraffic:
         if self._running is not None:
             await self._running.sockets.stop()
             await self._running.schedule.stop()
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+            await self._running.background.stop()
 
     def is_continuation(self, request: Request) -> bool:
         """Say whether a request is our own navigation to where a recorded redirect led."""
@@ -119,17 +123,17 @@ class SealedTraffic:
         )
 
     async def _serve(self, route: Route) -> None:
-        try:
-            await self._meet(route)
-        except EikonError as error:
-            self._now.session.ledger.fail(error)
+        """Answer a request; where that fails, the session ends, and nobody waits for the answer."""
+        met = self._now.background.begin(self._meet(route))
+        await asyncio.wait({met})
+        if not met.cancelled() and met.exception() is not None:
             await self._abort(route, "failed")
 
     async def _meet(self, route: Route) -> None:
         """Find the answer to a request in the recording, and give it."""
         request = route.request
         session = self._now.session
-        exchange = self._continuations.pop(request.url, None) if request.is_navigation_request() else None
+        exchange = self._continuations.take(request) if request.is_navigation_request() else None
         if exchange is not None:
             self._continued[request] = exchange
             await self._answer(route, exchange)
@@ -186,7 +190,7 @@ class SealedTraffic:
         headers = with_own_header(headers, STREAM_HEADER, str(exchange.ordinal))
         await self._fulfill(route, response.status, headers, b"")
         body = self._body(response) if response.body is not None else b""
-        self._spawn(feed(self._now.schedule, route.request, exchange, body))
+        self._now.background.begin(feed(self._now.schedule, route.request, exchange, body))
 
     async def _arrived(self, request: Request) -> None:
         """Wait until a page has its answer: two that are on their way together may overtake each other."""
@@ -203,40 +207,36 @@ class SealedTraffic:
         """
         session = self._now.session
         request = route.request
-        target = session.restorer.restore((exchange.response.url if exchange.response else "").encode()).decode()
+        target = session.restorer.restore(redirected_to(exchange).encode()).decode()
+        frame = frame_of(request)
+        if frame is not None and stays_in_document(frame, target):
+            frame = None
         session.redirects_served += 1
-        self._continuations[target] = exchange
+        continuation = Continuation(exchange=exchange, frame=frame, source=request.url, target=target)
+        self._continuations.add(continuation)
         cookies = tuple(pair for hop in exchange.hops for pair in hop.headers if pair[0].lower() == "set-cookie")
-        if not _has_frame(request):
-            # A popup is no page before its first document: that one leads on, and is left out of what is observed.
+        if frame is None:
+            # A popup is no page before its first document, and a document does not load itself anew by an address
+            # with a fragment: a document of ours leads on, and is left out of what is observed.
             headers = (*cookies, ("content-type", "text/html"), (STEPPING_STONE, "1"))
             await self._fulfill(route, OK, headers, _leading_to(target))
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
         self._redoing += 1
-        self._spawn(self._navigate(request, target))
+        self._now.background.begin(self._navigate(request, frame, continuation))
 
-    async def _navigate(self, request: Request, target: str) -> None:
+    async def _navigate(self, request: Request, frame: Frame, continuation: Continuation) -> None:
         from playwright.async_api import Error
 
+        target = continuation.target
         try:
-            await request.frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
+            await frame.goto(target, wait_until="commit", referer=request.headers.get("referer"))
         except Error as error:
             if "ERR_ABORTED" not in error.message and "Download is starting" not in error.message:
                 self._notes.append(f"the redirect to {target} could not be followed: {error.message.splitlines()[0]}")
         finally:
+            self._continuations.drop(continuation)
             self._redoing -= 1
-
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_done)
-
-    def _on_done(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._now.session.ledger.changed.set()
-        if not task.cancelled() and task.exception() is not None:
-            self._notes.append(f"a recorded answer could not be given: {task.exception()}")
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
         from playwright.async_api import Error
@@ -274,6 +274,7 @@ class _Running:
     session: Session
     schedule: Schedule
     sockets: SocketPlayer
+    background: Background
 
 
 def _moments(recording: NetworkRecording) -> Iterator[Moment]:
@@ -324,16 +325,6 @@ def _is_main_document(request: Request) -> bool:
         return request.frame.parent_frame is None
     except Error:
         return True  # the first document of a popup
-
-
-def _has_frame(request: Request) -> bool:
-    """Say whether the frame of a navigation is known; that of a popup's first document is not."""
-    from playwright.async_api import Error
-
-    try:
-        return request.frame is not None
-    except Error:
-        return False
 
 
 def _leading_to(target: str) -> bytes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.background import Background
 from eikon_engine.browser.sockets import MARK, tell, tell_lost
+from eikon_engine.errors import EikonError
 from eikon_engine.network.fields import body_fields
 from eikon_engine.network.keys import canonical_url
 from eikon_engine.network.rules import TIME, apply_rules_to_message, apply_rules_to_socket_url
@@ -25,7 +26,7 @@ from eikon_engine.network.socket import (
 from eikon_engine.outcome.outcomes import NetworkMiss
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Iterator
+    from collections.abc import Iterator
 
     from playwright.async_api import WebSocketRoute
 
@@ -95,13 +96,13 @@ class SocketPlayer:
             if isinstance(event, SocketOpened):
                 self._by_key[rules.socket(event.url)].append(event)
         self._events = dict(events)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background(session.ledger)
         self._playing: list[_Playing] = []
         self.misses = misses
         self.served = 0
 
     def unused(self) -> tuple[str, ...]:
-        """Name the recorded sockets that no page opened, and the ends that no page made of one."""
+        """Name the recorded sockets that no page opened, and what no page sent on one."""
         sockets = tuple(socket_key(each.url) for opened in self._by_key.values() for each in opened)
         return (*sockets, *(key for each in self._playing for key in each.unused()))
 
@@ -113,36 +114,24 @@ class SocketPlayer:
         if not recorded:
             reason = "no such socket was recorded, or not so often"
             self.misses.append(NetworkMiss(key=socket_key(url), reason=reason))
-            self._spawn(_refuse(route))
+            self._background.begin(_refuse(route))
             return
         self.served += 1
         opened = recorded.pop(0)
         self.rules.opened(opened.url, url)
         playing = _Playing(self, route, self._events[opened.socket])
         self._playing.append(playing)
-        self._spawn(playing.run(self._session, self._schedule))
+        self._background.begin(playing.run(self._session, self._schedule))
 
     async def stop(self) -> None:
         """End what has not been played."""
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.stop()
 
     def content(self, message: SocketMessage) -> bytes:
         """Return a recorded message, without secrets."""
         if message.body is not None:
             return self._recording.body(message.body)
         return (message.text or "").encode()
-
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._on_played)
-
-    def _on_played(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            self._session.rest.notes.append(f"a recorded socket could not be played: {task.exception()}")
 
 
 async def _refuse(route: WebSocketRoute) -> None:
@@ -171,7 +160,7 @@ class _Playing:
     async def run(self, session: Session, schedule: Schedule) -> None:
         from playwright.async_api import Error
 
-        self._route.on_message(lambda content: self._from_page(session, schedule, content))
+        self._route.on_message(lambda content: self._on_message(session, schedule, content))
         self._route.on_close(lambda code, reason: self._from_closing_page(session, schedule, code, reason or ""))
         wanted, closed = 0, False
         for event in self._events:
@@ -217,9 +206,15 @@ class _Playing:
             else:
                 await self._route.close(code=event.code, reason=event.reason)
 
-    def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
+    def _on_message(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
         if isinstance(content, str) and content.startswith(MARK):
             return
+        try:
+            self._from_page(session, schedule, content)
+        except EikonError as error:
+            session.ledger.fail(error)
+
+    def _from_page(self, session: Session, schedule: Schedule, content: str | bytes) -> None:
         url = session.redactor.text(self._route.url)
         data = session.redactor.key_data(content.encode() if isinstance(content, str) else content)
         key = message_key(url, data)
@@ -278,7 +273,9 @@ class _Playing:
         return NetworkMiss(key=key, reason=why, nearest=nearest, differences=(f"end: recorded {wanted}, sent {said}",))
 
     def unused(self) -> Iterator[str]:
-        """Yield the end that the page made of this socket in the recording, unless it has closed it here."""
+        """Yield what the page sent on this socket in the recording and not here, its end included."""
+        for message in self._expected[self._sent :]:
+            yield message_key(self._url, self._player.content(message))
         if self._close is not None and not self._closed_by_page:
             yield close_key(self._url, self._close.code, self._close.reason)
 

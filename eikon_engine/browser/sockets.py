@@ -7,6 +7,8 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
+from eikon_engine.browser.background import Background
+from eikon_engine.errors import EikonError
 from eikon_engine.network.socket import ABNORMAL, message_key, socket_key
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ class LiveSockets:
         self.session = session
         self.names = names
         self.listeners: list[SocketListener] = []
+        self.background = Background(session.ledger)
         self._lines: list[_Line] = []
         session.rest.pending.append(lambda: sum(line.waiting for line in self._lines))
 
@@ -54,9 +57,16 @@ class LiveSockets:
         """Connect a page's socket to its server."""
         ordinal = len(self._lines)
         self.note_opened(ordinal, socket.url)
-        for listener in self.listeners:
-            listener.opened(ordinal, socket.url)
+        self.inform(lambda listener: listener.opened(ordinal, socket.url))
         self._lines.append(_Line(self, ordinal, socket))
+
+    def inform(self, hear: Callable[[SocketListener], None]) -> None:
+        """Let everybody hear of something; one who cannot go on, as on a full disk, ends the session."""
+        for listener in self.listeners:
+            try:
+                hear(listener)
+            except EikonError as error:
+                self.session.ledger.fail(error)
 
     def note_opened(self, socket: int, url: str) -> None:
         """Note for the next observation that a page opened a socket."""
@@ -71,7 +81,7 @@ class LiveSockets:
 
     async def stop(self) -> None:
         """End what waits to be passed on."""
-        await asyncio.gather(*(line.stop() for line in self._lines))
+        await self.background.stop()
 
 
 class _Line:
@@ -88,33 +98,25 @@ class _Line:
         """Who has closed already; with the document of a page, Playwright closes all its sockets, closed ones too."""
         self.waiting = 0
         """How many messages of the server are not passed on yet."""
-        self._closing: asyncio.Task[None] | None = None
-        self._task = asyncio.ensure_future(self._pass_on())
+        sockets.background.begin(self._pass_on())
         page_side.on_message(self._on_page_message)
         page_side.on_close(self._on_page_close)
         self._server_side.on_message(lambda content: self._queue(self._hand_over, content))
         self._server_side.on_close(lambda code, reason: self._queue(self._close_page_side, code, reason))
-
-    async def stop(self) -> None:
-        tasks = [task for task in (self._task, self._closing) if task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
     def _on_page_message(self, content: str | bytes) -> None:
         if isinstance(content, str) and content.startswith(MARK):
             self._queue(self._accept, json.loads(content.removeprefix(MARK)))
             return
         self._sockets.note_sent(self._ordinal, self._page_side.url, content)
-        for listener in self._sockets.listeners:
-            listener.message(self._ordinal, "page", content)
+        self._sockets.inform(lambda listener: listener.message(self._ordinal, "page", content))
         self._server_side.send(content)
 
     def _on_page_close(self, code: int | None, reason: str | None) -> None:
         if self._closers:
             return
         self._tell_closed("page", code, reason)
-        self._closing = asyncio.ensure_future(_close(self._server_side, code, reason))
+        self._sockets.background.begin(_close(self._server_side, code, reason))
 
     def _queue(self, pass_on: Callable[..., Awaitable[None]], *values: object) -> None:
         self.waiting += 1
@@ -134,13 +136,12 @@ class _Line:
 
     async def _accept(self, agreed: dict[str, str]) -> None:
         self.accepted = True
-        for listener in self._sockets.listeners:
-            listener.accepted(self._ordinal, agreed["protocol"], agreed["extensions"])
+        protocol, extensions = agreed["protocol"], agreed["extensions"]
+        self._sockets.inform(lambda listener: listener.accepted(self._ordinal, protocol, extensions))
         tell(self._page_side, accepted=agreed)
 
     async def _hand_over(self, content: str | bytes) -> None:
-        for listener in self._sockets.listeners:
-            listener.message(self._ordinal, "server", content)
+        self._sockets.inform(lambda listener: listener.message(self._ordinal, "server", content))
         self._page_side.send(content)
 
     async def _close_page_side(self, code: int | None, reason: str | None) -> None:
@@ -154,8 +155,7 @@ class _Line:
 
     def _tell_closed(self, closer: Side, code: int | None, reason: str | None) -> None:
         self._closers.add(closer)
-        for listener in self._sockets.listeners:
-            listener.closed(self._ordinal, closer, code, reason or "")
+        self._sockets.inform(lambda listener: listener.closed(self._ordinal, closer, code, reason or ""))
 
 
 def tell(side: WebSocketRoute, **news: object) -> None:

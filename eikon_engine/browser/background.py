@@ -1,0 +1,51 @@
+"""What runs beside the actions of a session; nobody waits for it, so that its failures end the session."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import EikonError, InternalError
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+
+    from eikon_engine.browser.ledger import PageLedger
+
+
+class Background:
+    """Tasks whose failures reach the ledger, and with it the action under way."""
+
+    def __init__(self, ledger: PageLedger) -> None:
+        """Report to `ledger`."""
+        self._ledger = ledger
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, work: Coroutine[object, object, None]) -> asyncio.Task[None]:
+        """Run something until it ends or `stop` is called."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+        return task
+
+    async def stop(self) -> None:
+        """Cancel what still runs, and wait for its end."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._ledger.changed.set()
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None:
+            self._ledger.fail(_told(fault))
+
+
+def _told(fault: BaseException) -> EikonError:
+    if isinstance(fault, EikonError):
+        return fault
+    told = InternalError(f"internal error: {type(fault).__name__}: {fault}, in what runs beside the actions")
+    told.__cause__ = fault
+    return told

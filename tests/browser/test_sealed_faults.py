@@ -1,0 +1,50 @@
+"""What goes wrong while a recording is served ends the replay at once, and is told."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.browser.sealed import SealedTraffic
+from eikon_engine.errors import InternalError
+from eikon_engine.network.store import read_network
+from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.blobs import BlobStore
+from tests.browser.pages import Answer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.blobs import BlobRef
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+
+class FaultyStore(BlobStore):
+    """A store with a fault of ours for one body."""
+
+    def get(self, ref: BlobRef) -> bytes:
+        """Fail for what is three bytes long."""
+        if ref.size == len("yes"):
+            raise KeyError(ref.size)
+        return super().get(ref)
+
+
+def test_fault_of_ours_ends_the_replay(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """A request that could not be answered is not left to itself."""
+    site.answers["/data"] = Answer(body="yes", content_type="text/plain")
+    action = Navigate(url=site.put("<script>const r = new XMLHttpRequest(); r.open('GET', '/data'); r.send()</script>"))
+    with live_browser.recording(tmp_path) as desk:
+        recorded = desk.ok(action)
+    recording = dataclasses.replace(read_network(tmp_path), blobs=FaultyStore(tmp_path / "blobs"))
+    begin = time.monotonic()
+
+    with sealed_browser.desk(SealedTraffic(recording)) as desk, pytest.raises(InternalError, match="KeyError: 3"):
+        desk.do(action, recorded)
+
+    assert time.monotonic() - begin < 10

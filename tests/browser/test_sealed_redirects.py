@@ -1,0 +1,72 @@
+"""Redirected documents end at the address they ended at, each in its own frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.trace.actions import Click, GoBack, Navigate
+from tests.browser.desk import at
+from tests.browser.pages import Answer, redirect
+from tests.browser.test_sealed import both
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.actions import Action
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+SHOWS = """<p id=p></p><button id=b onclick="location.href = '/moved'">Go</button>
+<script>p.textContent = location.hash + history.length</script>"""
+WAYS = [("/end#there",), ("/middle#there", "/end"), ("/middle#here", "/end#there")]
+
+
+@pytest.mark.parametrize("ways", WAYS)
+def test_redirect_to_a_fragment_is_replayed(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, ways: tuple[str, ...]
+) -> None:
+    """The fragment of the last redirect that names one stays, and the page sees it from its beginning."""
+    site.answers |= dict(zip(("/moved", "/middle"), map(redirect, ways), strict=False))
+    site.answers["/end"] = Answer(body=SHOWS)
+    actions: list[Action] = [Navigate(url=site.put(SHOWS)), Click(target=at("#b")), GoBack()]
+
+    seen, _ = both(live_browser, sealed_browser, tmp_path, actions)
+
+    assert seen[1].pages[0].url == f"{site.url}/end#there"
+
+
+@pytest.mark.parametrize("place", ["page", "frame", "popup", "address bar"])
+def test_redirect_to_a_fragment_of_the_same_address_loads_it_anew(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, place: str
+) -> None:
+    """As after a form that comes back to its own page, at what was written."""
+    site.answers["/moved"] = redirect("/end#there")
+    site.answers["/end"] = lambda _: Answer(body=f"<p>{len(site.asked)}</p>{SHOWS}")
+    framed = site.put("<iframe id=f src=/end></iframe>")
+    popup = site.put("<a id=b target=_blank href=/moved>Go</a>")
+    url = {"frame": framed, "popup": popup}.get(place, f"{site.url}/end")
+    target = at("#b", "#f") if place == "frame" else at("#b")
+    action: Action = Navigate(url=f"{site.url}/moved") if place == "address bar" else Click(target=target)
+
+    seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=url), action])
+
+    last = seen[1].pages[-1]
+    assert (last.frames[-1].url if place == "frame" else last.url) == f"{site.url}/end#there"
+
+
+def test_two_frames_may_be_led_to_one_address(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """Each gets the answer that it got."""
+    site.answers |= {"/a": redirect("/end"), "/b": redirect("/end")}
+    ends = iter(("first", "second", "third", "fourth"))
+    site.answers["/end"] = lambda _: Answer(body=f"<p>{next(ends)}")
+
+    both(
+        live_browser,
+        sealed_browser,
+        tmp_path,
+        [Navigate(url=site.put("<iframe src=/a></iframe><iframe src=/b></iframe>"))],
+    )

@@ -1,0 +1,171 @@
+"""A socket that cannot be recorded or played ends the session, which says why."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from eikon_engine.browser.page_clock import SteppedClock
+from eikon_engine.browser.rest import Rest
+from eikon_engine.browser.schedule import Schedule
+from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
+from eikon_engine.browser.sockets import LiveSockets
+from eikon_engine.errors import OutputError
+from eikon_engine.network.moment import Moment
+from eikon_engine.network.rule_use import RuleUse
+from eikon_engine.network.socket import SocketMessage, SocketOpened
+from eikon_engine.network.store import NetworkRecording
+from eikon_engine.trace.blobs import BlobRef, BlobStore
+from eikon_engine.trace.redaction import Redactor
+from tests.unit.browser.no_browser import silent_ledger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from playwright.async_api import WebSocketRoute
+
+    from eikon_engine.browser.ledger import PageLedger
+    from eikon_engine.browser.session import Session
+    from eikon_engine.network.socket import Side
+
+URL = "ws://shop.test/live"
+
+
+class Room:
+    """The parts of a session that sockets use."""
+
+    def __init__(self) -> None:
+        """Begin with no page."""
+        self.ledger: PageLedger = silent_ledger()
+        self.rest = Rest(SteppedClock(), self.ledger, 100.0)
+        self.redactor = self.restorer = Redactor({})
+
+
+@dataclass(slots=True)
+class End:
+    """One end of a connection."""
+
+    url: str = URL
+    sent: list[str | bytes] = field(default_factory=list)
+    receive: Callable[[str | bytes], None] = print
+    server: End | None = None
+
+    def connect_to_server(self) -> End:
+        """Make the other end."""
+        self.server = End()
+        return self.server
+
+    def send(self, content: str | bytes) -> None:
+        """Keep what is sent."""
+        self.sent.append(content)
+
+    def on_message(self, receive: Callable[[str | bytes], None]) -> None:
+        """Keep who receives."""
+        self.receive = receive
+
+    def on_close(self, _close: Callable[[int | None, str | None], None]) -> None:
+        """Never close."""
+
+
+@dataclass(frozen=True, slots=True)
+class FullDisk:
+    """A listener that cannot write down what it hears."""
+
+    fault: Exception
+
+    def opened(self, socket: int, url: str) -> None:
+        """Hear of a new socket."""
+
+    def accepted(self, socket: int, protocol: str, extensions: str) -> None:
+        """Hear of an accepted one."""
+
+    def message(self, _socket: int, _sender: Side, _content: str | bytes) -> None:
+        """Fail."""
+        raise self.fault
+
+    def closed(self, socket: int, closer: Side, code: int | None, reason: str) -> None:
+        """Hear of an end."""
+
+
+async def let_run() -> None:
+    """Let everything run that can."""
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("sender", ["page", "server"])
+def test_message_that_cannot_be_recorded_is_told_and_passed_on(sender: Side) -> None:
+    """The line lives on, so that nothing waits for it."""
+    room, page = Room(), End()
+
+    async def run() -> int:
+        sockets = LiveSockets(cast("Session", room))
+        sockets.listeners.append(FullDisk(OutputError("the disk is full")))
+        sockets.connect(cast("WebSocketRoute", page))
+        assert page.server is not None
+        for text in ("one", "two"):
+            (page if sender == "page" else page.server).receive(text)
+            await let_run()
+        waiting = room.rest.pending[0]()
+        await sockets.stop()
+        return waiting
+
+    waiting = asyncio.run(run())
+
+    assert page.server is not None
+    assert (page.server if sender == "page" else page).sent == ["one", "two"]
+    assert waiting == 0
+    assert room.ledger.fault is not None
+    assert room.ledger.fault.message == "the disk is full"
+
+
+def test_line_that_breaks_is_told() -> None:
+    """A fault of ours ends the session, not one socket of it alone."""
+    room, page = Room(), End()
+
+    async def run() -> None:
+        sockets = LiveSockets(cast("Session", room))
+        sockets.listeners.append(FullDisk(KeyError("socket")))
+        sockets.connect(cast("WebSocketRoute", page))
+        assert page.server is not None
+        page.server.receive("one")
+        await let_run()
+        await sockets.stop()
+
+    asyncio.run(run())
+
+    assert room.ledger.fault is not None
+    assert "KeyError: 'socket'" in room.ledger.fault.message
+
+
+@pytest.mark.parametrize("sender", ["page", "server"])
+def test_recorded_message_that_cannot_be_read_is_told(tmp_path: Path, sender: Side) -> None:
+    """What the page sends cannot be compared with it, and it cannot be sent to the page."""
+    room, page = Room(), End()
+    gone = BlobRef(sha256="0" * 64, size=3)
+    moments = tuple(Moment(order=order, at_ms=0, phase=0) for order in range(2))
+    events = (
+        SocketOpened(socket=0, url=URL, moment=moments[0]),
+        SocketMessage(socket=0, sender=sender, binary=True, body=gone, moment=moments[1]),
+    )
+    recording = NetworkRecording(exchanges=(), torn=None, blobs=BlobStore(tmp_path), sockets=events)
+
+    async def run() -> None:
+        schedule = Schedule(room.rest, room.ledger, moments[1:])
+        player = SocketPlayer(cast("Session", room), schedule, recording, SocketRules((), RuleUse(())), [])
+        await player.play(cast("WebSocketRoute", page))
+        await let_run()
+        if sender == "page":
+            page.receive(b"abc")
+        await let_run()
+        await player.stop()
+        await schedule.stop()
+
+    asyncio.run(run())
+
+    assert room.ledger.fault is not None
+    assert room.ledger.fault.code == "attachment-missing"
