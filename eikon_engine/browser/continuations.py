@@ -39,6 +39,10 @@ class Continuations:
         """Begin with none."""
         self._open: list[Continuation] = []
 
+    def under_way(self) -> int:
+        """Count our own navigations that no request has come of yet."""
+        return sum(each.frame is not None for each in self._open)
+
     def add(self, continuation: Continuation) -> None:
         """Expect one more."""
         self._open.append(continuation)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from eikon_engine.browser.look import ARRIVED, LOOK, STEP_WORKERS, WAIVE, WENT_AWAY, look_at
@@ -32,6 +32,10 @@ BLOCKED_S: Final = 2.0
 """Wall time after which a page that does not answer counts as waiting for an answer from the network."""
 UNFINISHED_S: Final = 2.0
 """Wall time after which a document that asks for nothing more counts as loaded, though it never says so."""
+RESTLESS_S: Final = 0.5
+"""Wall time that is left for each further rest of an action during which pages have not come to rest in time."""
+CHANGE_S: Final = 0.05
+"""Wall time between two looks at what keeps the pages from being at rest, if nothing is heard of it."""
 LOOKS: Final = 2
 """Round trips in a row in which pages have to be at rest: what the first answer triggers, the second one sees."""
 SAME_MS: Final = 0.5
@@ -86,6 +90,8 @@ class Rest:
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
+        self._patience_s = NATURAL_STALL_S if clock.natural else STALL_S
+        """Wall time within which pages come to rest."""
         self._order = 0
         self._workers = False
         """Whether some page had workers when the pages were last looked at."""
@@ -130,6 +136,7 @@ class Rest:
             self.behind_ms = max(0.0, self.now_ms - at_ms)
         self._turn_phase()
         self._mark_ms = self._clock.now_ms
+        self._patience_s = NATURAL_STALL_S if self._clock.natural else STALL_S
 
     def end(self) -> None:
         """End the action."""
@@ -191,6 +198,7 @@ class Rest:
         """Wait for what needs the recording to go on, such as a document that loads; its outcome is for the caller."""
         while not task.done():
             await asyncio.wait({task}, timeout=None if self.agenda is None else 0.02)
+            self._demand_life()
             if task.done() or self.agenda is None:
                 continue
             if not self.agenda.held():
@@ -214,7 +222,7 @@ class Rest:
         """
         calm = repaints = 0
         busy_at = time.monotonic()
-        deadline = busy_at + (NATURAL_STALL_S if self._clock.natural else STALL_S)
+        deadline = busy_at + self._patience_s
         while calm < looks:
             self._demand_life()
             if self._busy():
@@ -238,8 +246,7 @@ class Rest:
                 self._ledger.uncommitted.clear()
                 await look_at(self._ledger, WAIVE)
             if time.monotonic() > deadline:
-                if not self._clock.natural:
-                    self.notes.append(f"the page was still loading or moving after {STALL_S:.0f} s")
+                self._note_unrest("the page was still loading, moving or asking for more")
                 return
 
     async def hear(self) -> None:
@@ -307,20 +314,26 @@ class Rest:
             raise BrowserDiedError(message)
 
     async def _change(self, deadline: float) -> bool:
+        """Wait a little for something to happen; say whether there is time for more."""
         self._ledger.changed.clear()
-        try:
-            async with asyncio.timeout(0.05):
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CHANGE_S):
                 await self._ledger.changed.wait()
-        except TimeoutError:
-            return time.monotonic() < deadline
-        return True
+        return time.monotonic() < deadline
 
     def _give_up(self) -> None:
-        if self._clock.natural:
-            return  # what is on its way comes later, as it would for anybody who looks now
         awaited = tuple(filter(self._waits_for, self._ledger.in_flight))
         if not awaited:
-            self.notes.append(f"recording or serving was not done within {STALL_S:.0f} s")
+            self._note_unrest("recording or serving was not done")
+        patience_s, self._patience_s = self._patience_s, RESTLESS_S
+        if self._clock.natural:
+            return  # what is on its way comes later, as it would for anybody who looks now
         for request in awaited:
-            self.notes.append(f"no answer within {STALL_S:.0f} s: {request.method} {request.url}")
+            self.notes.append(f"no answer within {patience_s:g} s: {request.method} {request.url}")
             self._ledger.forget(request)
+
+    def _note_unrest(self, what: str) -> None:
+        """Note once an action that pages did not come to rest, and wait less long for it from now on."""
+        if self._patience_s == STALL_S:
+            self.notes.append(f"{what} after {STALL_S:.0f} s")
+        self._patience_s = RESTLESS_S

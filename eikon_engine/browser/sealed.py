@@ -63,7 +63,6 @@ class SealedTraffic:
         self._keys: dict[Request, str] = {}
         self._continuations = Continuations()
         self._continued: dict[Request, Exchange] = {}
-        self._redoing = 0
         self._misses: list[NetworkMiss] = []
         """Of requests and of sockets, in the order in which they came."""
         self._notes: list[str] = [recording.torn] if recording.torn else []
@@ -78,7 +77,7 @@ class SealedTraffic:
         self._running = _Running(session, schedule, sockets, Background(session.ledger))
         self._untamed.listen(session)
         session.rest.agenda = schedule
-        session.rest.pending.append(lambda: self._redoing)
+        session.rest.pending.append(self._continuations.under_way)
         await session.context.route("**/*", self._serve)
         await session.context.route_web_socket(lambda _url: True, sockets.play)
         await session.context.add_init_script(own_script("init_sockets.js"))
@@ -222,7 +221,6 @@ class SealedTraffic:
             await self._fulfill(route, OK, headers, _leading_to(target))
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
-        self._redoing += 1
         self._now.background.begin(self._navigate(request, frame, continuation))
 
     async def _navigate(self, request: Request, frame: Frame, continuation: Continuation) -> None:
@@ -236,7 +234,7 @@ class SealedTraffic:
                 self._notes.append(f"the redirect to {target} could not be followed: {error.message.splitlines()[0]}")
         finally:
             self._continuations.drop(continuation)
-            self._redoing -= 1
+            self._now.session.ledger.changed.set()
 
     async def _fulfill(self, route: Route, status: int, headers: HeaderPairs, body: bytes) -> None:
         from playwright.async_api import Error
