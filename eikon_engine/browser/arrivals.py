@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -94,6 +95,8 @@ class Arrivals:
         self._browser: CDPSession | None = None
         self._by_session: dict[str, Arrival] = {}
         self._known: set[str] = set()
+        self._coming: dict[str, float] = {}
+        """Targets that Playwright has not told of as pages yet, and since when they are there."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def start(self, browser: Browser, context_id: str, open_now: frozenset[str]) -> None:
@@ -102,6 +105,7 @@ class Arrivals:
         devtools = self._browser = await browser.new_browser_cdp_session()
         pages_before = set(open_now)
         devtools.on("Target.targetCreated", lambda event: self._on_created(event["targetInfo"], pages_before))
+        devtools.on("Target.targetDestroyed", lambda event: self.note_come(event["targetId"]))
         devtools.on("Target.receivedMessageFromTarget", self._on_message)
         devtools.on("Target.detachedFromTarget", self._on_detached)
         browser.on("disconnected", lambda _: self._end_all())
@@ -110,6 +114,14 @@ class Arrivals:
     def knows(self, target: str) -> bool:
         """Say whether a page is, or is being, attached to from here."""
         return target in self._known
+
+    def coming(self) -> int:
+        """Count the pages that are about to be there; one that takes too long, as without a document, is none."""
+        return sum(time.monotonic() - begun < ATTACH_S for begun in self._coming.values())
+
+    def note_come(self, target: str) -> None:
+        """Note that a page is there, or that none will be."""
+        self._coming.pop(target, None)
 
     async def hold(self, request: Request) -> None:
         """Wait for pages that have just opened, if a request is for a document: it may be their first."""
@@ -130,6 +142,7 @@ class Arrivals:
         if info["type"] != "page" or info.get("browserContextId") != self._context_id or target in open_before:
             return
         self._known.add(target)
+        self._coming[target] = time.monotonic()
         task = self._spawn(self._attach(target))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -147,6 +160,7 @@ class Arrivals:
             await arrival.post("Network.enable")
         except Error:
             self._known.discard(target)  # it has closed already
+            self.note_come(target)
 
     def _on_message(self, event: dict[str, Any]) -> None:
         arrival = self._by_session.get(event["sessionId"])

@@ -296,7 +296,7 @@
     }
   };
   const watch = (worker, args) => {
-    const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), posted: 0, seen: 0, stuck: false };
+    const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), stuck: false };
     record.whenReady = new Promise(done => { record.ready = done; });
     records.add(record);
     recordOf.set(worker, record);
@@ -354,15 +354,10 @@
     if (record.stuck) return { fetches: 0 };
     if (record.state === 'starting') await inTime(record, record.whenReady);
     if (record.state !== 'running' || !records.has(record)) return { fetches: 0 };
-    const { posted } = record;
     const id = ++asked;
     const answer = new Promise(done => record.waiting.set(id, done));
     native.postMessage.call(record.worker, { [mark]: { ...question, id } });
-    const word = await inTime(record, answer.then(heard => {
-      record.seen = Math.max(record.seen, posted);
-      return heard;
-    }));
-    return word;
+    return inTime(record, answer);
   };
   const askAll = async question => {
     let sum = 0;
@@ -400,12 +395,10 @@
       const record = recordOf.get(this);
       if (!record || record.state !== 'starting' || !values.length) {
         native.postMessage.apply(record?.inner ?? this, values);
-        if (record) record.posted += 1;
         return;
       }
       const transfer = [...(values[1]?.[Symbol.iterator] ? values[1] : values[1]?.transfer ?? [])];
       record.queue.push(structuredClone({ message: values[0], transfer }, { transfer }));
-      record.posted += 1;
     });
     put(Native.prototype, 'terminate', function terminate() {
       const record = recordOf.get(this);
@@ -443,8 +436,6 @@
 
   if (page) {
     own.workerCount = () => records.size;
-    own.workersBusy = () => [...records].reduce(
-      (sum, each) => sum + (each.state === 'running' ? each.posted - each.seen : 1 + each.queue.length), 0);
     own.stepWorkers = async () => { if (records.size) await askAll({ kind: 'step', now: Date.now() }); };
     own.restWorkers = async () => records.size ? askAll({ kind: 'rest' }) : 0;
     return;

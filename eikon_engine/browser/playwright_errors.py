@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import (
-    ActionError,
     ActionRejectedError,
     BrowserDiedError,
     EikonError,
@@ -56,8 +55,3 @@ def first_line(message: str) -> str:
     reason = re.search(r"<[^>]+>.* intercepts pointer events|element is not [a-z]+|did not find some options", message)
     line = re.sub(r"^(?:[A-Z][A-Za-z]+\.[a-z_]+: )?(?:Error: )?", "", line)
     return f"{line} ({reason.group(0)})" if reason and reason.group(0) not in line else line
-
-
-def is_action_error(error: EikonError) -> bool:
-    """Say whether a mission can record the error as the result of an action."""
-    return isinstance(error, ActionError)

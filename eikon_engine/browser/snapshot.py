@@ -16,21 +16,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.url_map import UrlMap
 
 
-def shadow_init_script() -> str:
-    """Return the init script that makes closed shadow roots readable; add it to every context before its first page."""
-    return own_script("init_shadow.js")
-
-
-async def capture_frame(frame: Frame) -> FrameSnapshot:
-    """Take a snapshot of the document of one frame.
-
-    Raises:
-        BrowserError: the document went away, by a navigation or with the browser.
-
-    """
-    return await _capture(frame, _frame_path(frame))
-
-
 async def capture_page(page: Page, urls: UrlMap | None = None) -> PageSnapshot:
     """Take snapshots of all frames of a page at once, the main frame first; scripts are digested with `urls` mapped.
 
@@ -55,15 +40,6 @@ def _frame_tree(main: Frame) -> list[tuple[str, Frame]]:
         inner = [(f"{path}.{place}" if path else str(place), child) for place, child in enumerate(frame.child_frames)]
         waiting.extend(reversed(inner))
     return found
-
-
-def _frame_path(frame: Frame) -> str:
-    """Return the place of a frame in the frame tree."""
-    places: list[str] = []
-    while (parent := frame.parent_frame) is not None:
-        places.append(str(parent.child_frames.index(frame)))
-        frame = parent
-    return ".".join(reversed(places))
 
 
 async def _capture_attached(frame: Frame, path: str, urls: UrlMap | None) -> FrameSnapshot | None:

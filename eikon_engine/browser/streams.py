@@ -105,6 +105,7 @@ class StreamCapture:
         await self._arrivals.start(context.browser, context_id, frozenset(self._targets.values()))
         if isinstance(self._session.traffic, LiveTraffic):
             self._session.traffic.holds.append(self._arrivals.hold)
+        self._session.rest.pending.append(self._arrivals.coming)
 
     async def catch_up(self) -> None:
         """Hear of everything that has come to a page so far; the protocol tells in order, though late."""
@@ -211,6 +212,8 @@ class StreamCapture:
             told = (await devtools.send("Target.getTargetInfo"))["targetInfo"]
             target: str = told["targetId"]
             self._targets[page] = target
+            self._arrivals.note_come(target)
+            self._session.ledger.changed.set()
             if self._arrivals.knows(target):
                 await devtools.detach()
             else:

@@ -53,13 +53,6 @@ def environment_differences(recorded: Environment | None, here: Environment) -> 
     )
 
 
-def not_comparable(recorded: Environment | None, here: Environment) -> frozenset[Aspect]:
-    """Say what a comparison of these environments' pages proves nothing about."""
-    if recorded is None:
-        return frozenset(_LOOKS)
-    return frozenset(aspect for name in _differing(recorded, here) for aspect in AS_IT_IS[name])
-
-
 def possible_cause(first: Divergence, recorded: Environment | None, here: Environment) -> str | None:
     """Name the differing environment where it may have led to a finding; None where it cannot have."""
     if first.layer in WITHOUT_CAUSE:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.browser.find import find_browser
-from eikon_engine.browser.snapshot import capture_frame, capture_page, shadow_init_script
+from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import BrowserError
-from eikon_engine.trace.dom import DomNode, PageSnapshot, encode_snapshot, frame_digest, page_digest, render_html
+from eikon_engine.trace.dom import DomNode, PageSnapshot, encode_snapshot, page_digest, render_html
 from eikon_engine.trace.dom.digest import snapshot_json
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ async def a_context(*, scripts: bool = True) -> AsyncIterator[BrowserContext]:
         browser = await driver.chromium.launch(executable_path=binary.path, args=flags)
         context = await browser.new_context(java_script_enabled=scripts)
         if scripts:
-            await context.add_init_script(shadow_init_script())
+            await context.add_init_script(own_script("init_shadow.js"))
         yield context
         await browser.close()
 
@@ -267,20 +268,6 @@ def test_frames_of_other_origins_and_in_closed_roots_are_found() -> None:
     texts = {frame.path: [node.text for node in frame.root.walk() if node.is_text] for frame in snapshot.frames}
     assert sorted(map(str, texts.values())) == ["['hidden']", "['other']", "[]"]
     assert len(snapshot.main.extras.frames) == 2
-
-
-def test_a_single_frame_knows_its_place() -> None:
-    """A frame taken alone equals the one taken with its page."""
-
-    async def run() -> tuple[PageSnapshot, str, str]:
-        async with a_context() as context:
-            page = await show(context, EVERYTHING)
-            inner = await capture_frame(page.frames[1])
-            return await capture_page(page), inner.path, frame_digest(inner)
-
-    snapshot, path, digest = asyncio.run(run())
-
-    assert (path, digest) == ("0", frame_digest(snapshot.frames[1]))
 
 
 def test_a_deep_and_an_empty_document_are_captured() -> None:

@@ -13,7 +13,6 @@ from eikon_engine.divergence.environment import (
     AS_IT_IS,
     detect_environment,
     environment_differences,
-    not_comparable,
     possible_cause,
 )
 from eikon_engine.outcome.divergence import Divergence, Layer
@@ -116,7 +115,6 @@ def test_what_is_as_it_is_is_no_divergence_and_is_named(name: str) -> None:
     (difference,) = environment_differences(HERE, here)
     assert difference.startswith(f"{name}: ")
     assert ("not comparable" in difference) == bool(AS_IT_IS[name])
-    assert not_comparable(HERE, here) == set(AS_IT_IS[name])
 
 
 def test_differences_read_well() -> None:
@@ -138,7 +136,6 @@ def test_a_recording_that_did_not_ask_is_not_compared() -> None:
     assert environment_differences(older, HERE) == ()
     assert tuple(detect_environment(PLACE, None, HERE)) == ()
     assert "kept none" in environment_differences(None, HERE)[0]
-    assert not_comparable(None, HERE) == {"pixels", "text metrics"}
 
 
 def test_another_environment_is_a_possible_cause_of_what_was_found() -> None:
