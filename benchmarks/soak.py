@@ -115,6 +115,8 @@ def main() -> int:
     parser.add_argument("--only", default="", help=f"missions, with commas between them: {', '.join(NAMES)}")
     chosen = parser.parse_args()
     wanted = set(chosen.only.split(",")) - {""}
+    if unknown := wanted - set(NAMES):
+        parser.error(f"no such mission: {', '.join(sorted(unknown))}")
     names = tuple(name for name in NAMES if not wanted or name in wanted)
     tallies = asyncio.run(soak(names, runs=chosen.runs, parallel=chosen.parallel, processes=chosen.busy))
     sys.stdout.write(table(HEADS, [row(name, tally) for name, tally in tallies.items()]))

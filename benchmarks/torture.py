@@ -153,6 +153,8 @@ def main() -> int:
     parser.add_argument("--write", type=Path, default=Path("OURS.json"), help="where the texts go")
     arguments = parser.parse_args()
     names = set(arguments.only.split(",")) - {""}
+    if unknown := names - {name for item in ITEMS for name in (item.name, item.page)}:
+        parser.error(f"no such item or page: {', '.join(sorted(unknown))}")
     items = [item for item in ITEMS if not names or names & {item.name, item.page}]
     said, tally = asyncio.run(measure(arguments, items))
     ours = {"recorded": said.recorded, "replayed": said.replayed}

@@ -105,7 +105,7 @@ def main() -> int:
         begin = time.perf_counter()
         asyncio.run(record_waits(bundle, chosen.seconds, chosen.clock))
         rows = [("recording", "", recorded_seconds(bundle), time.perf_counter() - begin, "")]
-        right = True
+        right = chosen.runs > 0
         for number in range(1, chosen.runs + 1):
             outcome, wall = asyncio.run(replay_once(bundle, Path(scratch) / str(number)))
             shown = replayed_seconds(outcome)

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.agree import agree, dom_of
 from eikon_engine.certify.certification import Certification, CertificationReport
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
 
+LEAST_RUNS: Final = 2
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
@@ -61,8 +63,13 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
 
     Raises:
         NetworkPartMissingError: there is no recorded network to replay.
+        UsageError: one run is asked for, or the bundle changed while it was replayed.
         EikonError: the trace cannot be read, or a run could not come to its end.
     """
+    if options.runs < LEAST_RUNS:
+        message = f"{bundle.root}: wanted at least {LEAST_RUNS} runs, which can agree or differ, found {options.runs}"
+        raise UsageError(message)
+    before = _files_sha256(bundle)
     original = read_trace(bundle.root)
     _require_network(bundle, options)
     replay = run_many or replay_together(options)
@@ -75,7 +82,17 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
             if draft.patch == done.patch:
                 break
             options.progress(f"round {number}: {len(done.findings)} finding(s); trying {said}")
+    if _files_sha256(bundle) != before:
+        message = (
+            f"{bundle.root}: the bundle was changed while it was replayed, so the runs prove nothing; run it again"
+        )
+        raise UsageError(message)
     return _certification(bundle, options, original, done, dom)
+
+
+def _files_sha256(bundle: Bundle) -> tuple[str, str]:
+    """Digest the files that a certificate is bound to, as they lie there."""
+    return file_sha256(trace_file(bundle.root)), network_sha256(bundle.root, bundle.trace)
 
 
 async def _round(bundle: Bundle, draft: Draft, replay: RunMany, counts: tuple[int, int]) -> Round:

@@ -47,6 +47,8 @@ _STAMP: Final = re.compile(r"(^|&)[0-9]{9,17}(?=&|$)")
 """A whole part of a query that is a number as long as times in seconds to microseconds are."""
 TIME: Final = re.compile(rb"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
 """A date with a time of day, as in ISO 8601."""
+_A_TIME: Final = b"\x00time\x00"
+"""Stands for each of them: no text that a page sends instead of a time is taken for one."""
 _PART_NAME: Final = re.compile(rb'content-disposition:[^\r\n]*[;\s]name="([^"]*)"', re.IGNORECASE)
 _ESCAPED: Final = ((b"%22", b'"'), (b"%0D", b"\r"), (b"%0A", b"\n"))
 """How forms write these in the name of a part: https://html.spec.whatwg.org/#multipart-form-data."""
@@ -169,7 +171,7 @@ def _blank_times(body: bytes, rules: tuple[VolatileRule, ...]) -> tuple[bytes, t
     by_time = tuple(rule for rule in rules if isinstance(rule, TimestampRule))
     if not by_time:
         return body, ()
-    plain, count = TIME.subn(b"time", body)
+    plain, count = TIME.subn(_A_TIME, body)
     return plain, by_time if count else ()
 
 

@@ -15,11 +15,13 @@ from eikon_engine.certify.certify import certify
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.certify.propose_rules import propose_rules
 from eikon_engine.certify.render import render_certification
+from eikon_engine.certify.seen import RunSeen
+from eikon_engine.errors import UsageError
 from eikon_engine.network.matching import Hit, Miss, Playback
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss
 from eikon_engine.trace.blobs import BlobStore
-from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.execution import ExecutionTrace
 from eikon_engine.trace.mask import ConsoleErrorPart, TextPart, TitlePart
 from eikon_engine.trace.patch import AddMask, AddRule, SetSettle
@@ -232,3 +234,24 @@ def test_every_mask_has_a_name_of_its_own() -> None:
 
     names = [each.mask.name for each in report.patch.operations if isinstance(each, AddMask)]
     assert names == ["p-text", "p-text-2", "p-text-3", "p-text-4"]
+
+
+@pytest.mark.parametrize("name", ["trace.json", "network/index.jsonl"])
+def test_bundle_that_changes_while_it_is_replayed_is_not_certified(tmp_path: Path, name: str) -> None:
+    """A certificate is bound to what was replayed, not to what lies there when the runs are over."""
+    stage = Stage(lambda _run, _budget: page_of("a"))
+    stage.record(tmp_path, BlobStore(tmp_path / "dom"))
+
+    async def run_many(bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
+        with (tmp_path / name).open("a", encoding="utf-8") as file:
+            file.write("\n")
+        return await stage(bundle, runs)
+
+    with pytest.raises(UsageError, match="changed while it was replayed"):
+        asyncio.run(certify(open_bundle(tmp_path), CertifyOptions(now=lambda: NOW), run_many))
+
+
+def test_one_run_agrees_with_nothing() -> None:
+    """A single replay is no proof that replays agree."""
+    with pytest.raises(UsageError, match="at least 2 runs"):
+        rehearse(Stage(lambda _run, _budget: page_of("a")), runs=1)

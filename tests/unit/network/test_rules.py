@@ -20,6 +20,7 @@ from eikon_engine.trace.volatile import (
     HeaderRule,
     JsonPathRule,
     QueryKeyRule,
+    TimestampRule,
     VolatileRule,
     describe,
 )
@@ -174,3 +175,14 @@ def test_rules_are_described_by_part_and_place() -> None:
     assert describe(header) == "header accept of GET http://shop.test/*"
     assert describe(JsonPathRule(path="$.a", method="POST", reason=WHY)) == "body $.a of POST *"
     assert describe(FormFieldRule(name="t", reason=WHY)) == "form field t"
+
+
+def test_text_that_looks_like_what_stands_for_a_time_is_no_time() -> None:
+    """A message of a socket without a time is not the recorded one with a time, whatever it says instead."""
+    rule = TimestampRule(url="ws://shop.test/live", method="WEBSOCKET", reason="says when")
+
+    recorded, used = apply_rules_to_message("ws://shop.test/live", b"saved 2025-03-14T09:30:00Z", (rule,))
+    sent, _ = apply_rules_to_message("ws://shop.test/live", b"saved time", (rule,))
+
+    assert used == (rule,)
+    assert recorded != sent
