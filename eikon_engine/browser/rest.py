@@ -83,6 +83,8 @@ class Rest:
         self.gate.set()
         self.pending: list[Callable[[], int]] = []
         """Counters of work that is not a request: captures to read, navigations to redo."""
+        self.lines: list[Callable[[], int]] = []
+        """Counters of connections over which a live server speaks when it wants to."""
         self.catch_up: list[Callable[[], Awaitable[None]]] = []
         """What hears of news that come late."""
         self.behind_ms = 0.0
@@ -159,8 +161,15 @@ class Rest:
         return complete and not self._busy() and news == self._ledger.news
 
     async def tick(self, duration_ms: float) -> None:
-        """Let a little page time pass for an action that waits, and leave the pages at rest."""
+        """Let a little page time pass for an action that waits, and leave the pages at rest.
+
+        It takes its time where a live server may speak by itself: page time would be over before the server knows.
+        """
+        end_s = time.monotonic() + duration_ms / 1000
         await self._pass(duration_ms)
+        if self.agenda is None and self._is_spoken_to() and (left_s := end_s - time.monotonic()) > 0:
+            await asyncio.sleep(left_s)
+            await self.quiesce()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -305,6 +314,9 @@ class Rest:
     def _waits_for(self, request: Request) -> bool:
         """Say whether pages are not at rest before a request has ended."""
         return not (self._ledger.is_stream(request) if self.agenda is None else self.agenda.holds(request))
+
+    def _is_spoken_to(self) -> bool:
+        return any(count() for count in self.lines) or any(map(self._ledger.is_stream, self._ledger.in_flight))
 
     def _demand_life(self) -> None:
         if self._ledger.fault is not None:

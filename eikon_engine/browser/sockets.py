@@ -52,6 +52,7 @@ class LiveSockets:
         self.background = Background(session.ledger)
         self._lines: list[_Line] = []
         session.rest.pending.append(lambda: sum(line.waiting for line in self._lines))
+        session.rest.lines.append(lambda: sum(line.is_open for line in self._lines))
 
     def connect(self, socket: WebSocketRoute) -> None:
         """Connect a page's socket to its server."""
@@ -103,6 +104,11 @@ class _Line:
         page_side.on_close(self._on_page_close)
         self._server_side.on_message(lambda content: self._queue(self._hand_over, content))
         self._server_side.on_close(lambda code, reason: self._queue(self._close_page_side, code, reason))
+
+    @property
+    def is_open(self) -> bool:
+        """Say whether nobody has closed it yet."""
+        return not self._closers
 
     def _on_page_message(self, content: str | bytes) -> None:
         if isinstance(content, str) and content.startswith(MARK):

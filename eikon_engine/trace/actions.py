@@ -209,7 +209,7 @@ class LoadStateCondition(Record):
 
 
 class FunctionCondition(Record):
-    """Hold when a JavaScript expression is truthy in the main frame."""
+    """Hold when a JavaScript expression, or what it returns as a function, is truthy in the main frame."""
 
     kind: Literal["function"] = "function"
     expression: str

@@ -29,6 +29,7 @@ LATER = "<p id=p>old</p><p id=gone>x</p><script>setTimeout(() => {{ {} }}, 2000)
         ("gone.remove()", SelectorCondition(target=at("#gone"), state="hidden")),
         ("history.pushState(0, '', '/done?id=5')", UrlCondition(url="*/done?id=*")),
         ("window.ready = {}", FunctionCondition(expression="window.ready")),
+        ("window.ready = {}", FunctionCondition(expression="() => window.ready")),
     ],
 )
 def test_condition_is_waited_for_in_page_time(desk: Desk, change: str, condition: Condition) -> None:
@@ -60,6 +61,7 @@ def test_load_state_holds_when_the_document_is_complete(desk: Desk) -> None:
         SelectorCondition(target=at("#p"), state="detached"),
         UrlCondition(url="http://elsewhere.test/"),
         FunctionCondition(expression="false"),
+        FunctionCondition(expression="() => false"),
     ],
 )
 def test_condition_that_never_holds_fails_at_its_deadline(desk: Desk, condition: Condition) -> None:
@@ -93,7 +95,9 @@ def test_waiting_for_one_of_two_is_ambiguous(desk: Desk) -> None:
     desk.fails(WaitFor(condition=SelectorCondition(target=at("p"))), "target-ambiguous")
 
 
-@pytest.mark.parametrize("expression", ["nosuch.thing", "((", "(() => { throw new Error('no') })()"])
+@pytest.mark.parametrize(
+    "expression", ["nosuch.thing", "((", "() => { throw new Error('no') }", "fetch('/')", "async () => false"]
+)
 def test_expression_that_throws_is_rejected(desk: Desk, expression: str) -> None:
     """A broken condition is told from one that does not hold."""
     desk.show("<p>1")

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 _STEP_MS = 50.0
 _PATIENCE = 10.0
 """A condition that has not held for long is looked at less often: next after a tenth of the time so far."""
+_TRUTH = """() => {
+  let value = (%s);
+  if (typeof value === "function") value = value();
+  if (typeof value?.then === "function") throw new TypeError("it gives a promise, which would always hold");
+  return !!value;
+}"""
+"""What a condition says now; a function is called, as it would always hold otherwise."""
 _ANY = Readiness(visible=False)
 
 
@@ -112,7 +119,7 @@ async def _meets(page: Page, condition: Condition) -> tuple[bool, str]:
             return ready == "complete" or (state == "domcontentloaded" and ready == "interactive"), f"it is {ready}"
         case FunctionCondition(expression=expression):
             async with translated(f"evaluating {expression}"):
-                return bool(await page.evaluate(f"() => !!({expression})")), "it is not true"
+                return bool(await page.evaluate(_TRUTH % expression)), "it is not true"
         case _:
             assert_never(condition)
 
