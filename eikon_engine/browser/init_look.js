@@ -44,7 +44,10 @@
     const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0));
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0];
     if (!seen[3]) return seen;
-    return own.restWorkers().then(fetches => [seen[0], seen[1], pending + fetches, seen[3]]);
+    return own.restWorkers().then(fetches => {
+      const loading = seen[0] || (own.waived !== document && own.workersStart() ? 1 : 0);
+      return [loading, seen[1], pending + fetches, seen[3]];
+    });
   };
 
   // What looks, of this document and all inside it; null if one of them is out of reach.

@@ -244,7 +244,7 @@
 
   const finish = record => {
     records.delete(record);
-    for (const answer of record.waiting.values()) answer({ fetches: 0 });
+    for (const answer of record.waiting.values()) answer({ fetches: 0, starting: 0 });
     record.waiting.clear();
     record.ready({ fetches: 0 });
   };
@@ -338,33 +338,40 @@
 
   // A worker that computes for ever, or sleeps until it is woken, would hold up all: it is waited for once.
   const LIMIT = page ? 3000 : 2000;
+  const SOON = 20;
+  const giveUp = (record, promise) => {
+    if (!record.stuck) report('stuck', record.args[0]);
+    record.stuck = true;
+    promise.then(() => { record.stuck = false; });
+  };
   const inTime = async (record, promise) => {
     let timer = null;
     const late = new Promise(done => { timer = realTimeout(() => done(null), LIMIT); });
     const word = await Promise.race([promise, late]);
     realClear(timer);
-    if (word === null) {
-      if (!record.stuck) report('stuck', record.args[0]);
-      record.stuck = true;
-      promise.then(() => { record.stuck = false; });
-    }
-    return word ?? { fetches: 0 };
+    if (word === null) giveUp(record, promise);
+    return word ?? { fetches: 0, starting: 0 };
   };
   const ask = async (record, question) => {
-    if (record.stuck) return { fetches: 0 };
-    if (record.state === 'starting') await inTime(record, record.whenReady);
-    if (record.state !== 'running' || !records.has(record)) return { fetches: 0 };
+    if (record.stuck) return { fetches: 0, starting: 0 };
+    if (record.state === 'starting') {
+      const soon = new Promise(done => realTimeout(() => done(null), SOON));
+      if (await Promise.race([record.whenReady, soon]) === null && records.has(record)) return { fetches: 0, starting: 1 };
+    }
+    if (record.state !== 'running' || !records.has(record)) return { fetches: 0, starting: 0 };
     const id = ++asked;
     const answer = new Promise(done => record.waiting.set(id, done));
     native.postMessage.call(record.worker, { [mark]: { ...question, id } });
     return inTime(record, answer);
   };
   const askAll = async question => {
-    let sum = 0;
+    const sum = { fetches: 0, starting: 0 };
     for (const record of [...records]) {
       // One that starts is told the time when it has.
       if (question.kind === 'step' && record.state === 'starting') continue;
-      sum += (await ask(record, question)).fetches;
+      const word = await ask(record, question);
+      sum.fetches += word.fetches;
+      sum.starting += word.starting;
     }
     return sum;
   };
@@ -437,7 +444,17 @@
   if (page) {
     own.workerCount = () => records.size;
     own.stepWorkers = async () => { if (records.size) await askAll({ kind: 'step', now: Date.now() }); };
-    own.restWorkers = async () => records.size ? askAll({ kind: 'rest' }) : 0;
+    // One that starts waits for its script, which may have its time later: the document counts as loading.
+    let starting = 0;
+    own.restWorkers = async () => {
+      const word = records.size ? await askAll({ kind: 'rest' }) : { fetches: 0, starting: 0 };
+      starting = word.starting;
+      return word.fetches;
+    };
+    own.workersStart = () => starting > 0;
+    own.waiveWorkers = () => {
+      for (const record of records) if (record.state === 'starting') giveUp(record, record.whenReady);
+    };
     return;
   }
 
@@ -479,7 +496,7 @@
       return;
     }
     turnOf = turnOf.then(() => answers[word.kind](word)).then(
-      below => say({ kind: 'done', id: word.id, fetches: fetches() + below }));
+      below => say({ kind: 'done', id: word.id, fetches: fetches() + below.fetches, starting: below.starting }));
   });
   if (!told.load) {
     say({ kind: 'started' });

@@ -27,8 +27,9 @@ LOOK_INSIDE: Final = "documents => window.__eikon__?.lookInside?.(documents) ?? 
 site's."""
 PENDING: Final = """async () => {
   const own = window.__eikon__ ?? {};
-  const loading = document.readyState === 'complete' ? 0 : 1;
-  return [loading, 0, (own.pending ?? 0) + (own.workerCount?.() ? await own.restWorkers() : 0), 0];
+  const fetches = own.workerCount?.() ? await own.restWorkers() : 0;
+  const loading = document.readyState !== 'complete' || own.workersStart?.();
+  return [loading ? 1 : 0, 0, (own.pending ?? 0) + fetches, 0];
 }"""
 """Ask whether a document loads, and for the answers."""
 ARRIVED: Final = f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({LOOK})() }}"
@@ -37,6 +38,7 @@ nothing."""
 WAIVE: Final = """() => {
   const own = window.__eikon__;
   if (own) Object.assign(own, { leaving: null, unanswered: own.pending, waived: document });
+  own?.waiveWorkers?.();
   return [0, 0, 0, 0];
 }"""
 """Wait no more for a document that a script opened and did not close, that does not leave as it said, or that asked for

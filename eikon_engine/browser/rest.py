@@ -92,6 +92,7 @@ class Rest:
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
+        self._has_to_act = False
         self._patience_s = NATURAL_STALL_S if clock.natural else STALL_S
         """Wall time within which pages come to rest."""
         self._order = 0
@@ -129,16 +130,27 @@ class Rest:
         self._order += 1
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
 
-    async def begin(self, at_ms: float | None) -> None:
-        """Begin an action, at the recorded page time if one is given, after everything that came before it."""
+    async def begin(self, at_ms: float | None, *, acts: bool = False) -> None:
+        """Begin an action, at the recorded page time if one is given, after everything that came before it.
+
+        While page time passes by itself, an action that `acts` on its target begins when it does, not when that is
+        looked for: what comes in between has come before it.
+        """
         if at_ms is not None:
             if at_ms + self.behind_ms > self.now_ms or (self.agenda is not None and self.agenda.due()):
                 await self._pass(max(0.0, at_ms + self.behind_ms - self.now_ms))
                 await self.quiesce()
             self.behind_ms = max(0.0, self.now_ms - at_ms)
-        self._turn_phase()
-        self._mark_ms = self._clock.now_ms
+        self._has_to_act = acts and self._clock.natural
+        if not self._has_to_act:
+            self._mark()
         self._patience_s = NATURAL_STALL_S if self._clock.natural else STALL_S
+
+    def act(self) -> None:
+        """Note that the action acts on its target now, or that it could not."""
+        if self._has_to_act:
+            self._has_to_act = False
+            self._mark()
 
     def end(self) -> None:
         """End the action."""
@@ -300,6 +312,10 @@ class Rest:
             raise BrowserDiedError(message) from error
         if self.agenda is not None:
             self.agenda.wake()
+
+    def _mark(self) -> None:
+        self._turn_phase()
+        self._mark_ms = self._clock.now_ms
 
     def _turn_phase(self) -> None:
         self.phase += 1

@@ -14,7 +14,25 @@ from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
-from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
+from eikon_engine.trace.actions import (
+    AnswerDialog,
+    Assert,
+    Check,
+    Click,
+    DoubleClick,
+    Download,
+    Drag,
+    ExtractDom,
+    Fill,
+    Hover,
+    Note,
+    Press,
+    Screenshot,
+    SelectOption,
+    SetInputFiles,
+    TypeText,
+    Uncheck,
+)
 from eikon_engine.trace.dom import PageSnapshot, masked_text
 from eikon_engine.trace.execution import Failed, Result, Succeeded
 
@@ -35,6 +53,21 @@ SILENCE_S = 300.0
 """Wall time after which an action counts as never ending: a last defence behind the deadlines in page time."""
 LOOKING = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
 """Actions that do nothing to a page: no page time passes after them."""
+ACTING = (
+    Click,
+    DoubleClick,
+    Hover,
+    Check,
+    Uncheck,
+    Drag,
+    Download,
+    Fill,
+    TypeText,
+    Press,
+    SelectOption,
+    SetInputFiles,
+)
+"""Actions that look for a target before they do anything to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,9 +127,10 @@ class BrowserWorker:
             raise BrowserDiedError(message) from error
 
     async def _execute(self, action: Action, recorded: Observation | None) -> Performed:
-        await self.session.rest.begin(self._begin_ms(recorded))
+        await self.session.rest.begin(self._begin_ms(recorded), acts=isinstance(action, ACTING))
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
+        self.session.rest.act()
         await self.session.rest.settle(self._settle_ms(action, recorded))
         error = error or self._unasked_answers(action, armed)
         sight = await observe(self.session, deed.bound)

@@ -7,7 +7,7 @@ import pytest
 from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import CLOCK_START_MS, at
 from tests.browser.pages import Answer
-from tests.browser.worker_desk import BLOB, SAY, pass_time, said, show, worker_desk
+from tests.browser.worker_desk import BLOB, REST, SAY, pass_time, said, show, worker_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -171,7 +171,7 @@ def test_chance_differs_within_a_session_and_by_seed(live_browser: Room, site: P
     source = "'onmessage = () => postMessage([...Array(9)].map(() => crypto.randomUUID()).join())'"
     with worker_desk(live_browser) as desk:
         show(desk, f"const w = new Worker({BLOB.format(source)}); w.onmessage = e => say(e.data); w.postMessage(0)")
-        desk.js("__eikon__.restWorkers()")
+        desk.js(REST)
         drawn = said(desk)[0].split(",")
 
         assert len(set(drawn)) == 9

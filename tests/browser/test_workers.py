@@ -13,7 +13,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.trace.actions import Navigate
 from tests.browser.desk import CLOCK_START_MS, Desk, environment
 from tests.browser.pages import Answer
-from tests.browser.worker_desk import BLOB, SAY, pass_time, said, show, worker_desk
+from tests.browser.worker_desk import BLOB, REST, SAY, pass_time, said, show, worker_desk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,7 +78,7 @@ def test_workers_of_one_page_draw_different_numbers(live_browser: Room, site: Pa
     source = json.dumps(f"postMessage(crypto.randomUUID()); {nested} w.onmessage = e => postMessage(e.data);")
     with worker_desk(live_browser) as desk:
         show(desk, f"for (const n of [1, 2]) new Worker({BLOB.format(source)}).onmessage = e => say(e.data);")
-        desk.js("__eikon__.restWorkers()")
+        desk.js(REST)
 
         assert len(set(said(desk))) == 4
         assert desk.js("crypto.randomUUID()") not in said(desk)
@@ -159,7 +159,7 @@ def test_messages_and_transfers_reach_a_worker_that_still_starts(live_browser: R
     """
     with worker_desk(live_browser) as desk:
         show(desk, script)
-        desk.js("__eikon__.restWorkers()")
+        desk.js(REST)
 
         heard = said(desk)
         assert heard[:3] == ["0", "DataCloneError", "true,true,Worker,0"]
@@ -174,7 +174,7 @@ def test_page_knows_when_its_workers_have_handled_what_was_posted(live_browser: 
         show(desk, f"const w = new Worker({BLOB.format(source)}); w.onmessage = e => say(e.data);")
 
         desk.js("(w.postMessage(1), w.postMessage(2), 0)")
-        desk.js("__eikon__.restWorkers()")
+        desk.js(REST)
 
         assert said(desk) == ["1", "2"]
 
@@ -192,11 +192,11 @@ def test_workers_tell_how_many_answers_they_wait_for(live_browser: Room, site: P
         desk.ok(Navigate(url=site.put(SAY.format(""))))
         desk.js(f"(window.w = new Worker({BLOB.format(source)}), w.onmessage = e => say(e.data), 0)")
 
-        assert desk.js("__eikon__.restWorkers()") == 1
+        assert desk.js(REST) == 1
 
         site.released.set()
         desk.portal.call(desk.worker.session.rest.settle, 0)
-        assert desk.js("__eikon__.restWorkers()") == 0
+        assert desk.js(REST) == 0
         site.released.clear()
 
 
@@ -248,7 +248,7 @@ def test_policy_that_forbids_our_way_leaves_the_worker_to_the_browser(live_brows
     site.answers["/strict"] = Answer(body=body, headers=(("Content-Security-Policy", "worker-src 'self'"),))
     with worker_desk(live_browser) as desk:
         desk.ok(Navigate(url=f"{site.url}/strict"))
-        desk.js("__eikon__.restWorkers()")
+        desk.js(REST)
         pass_time(desk, 40)
 
         (note,) = desk.network().notes
@@ -354,7 +354,7 @@ def test_shared_worker_becomes_one_of_its_document(live_browser: Room, site: Pag
         s.port.onmessage = e => say(e.data); s.port.postMessage(n); }"""
     with worker_desk(live_browser) as desk:
         show(desk, script)
-        desk.js("__eikon__.restWorkers()")
+        desk.js(REST)
         pass_time(desk, 60)
 
         assert sorted(said(desk)) == [f"{n} 2 text its name {CLOCK_START_MS + 40}" for n in (1, 2)]
@@ -387,7 +387,7 @@ def test_recorded_workers_are_replayed(
         with opening(tmp_path, settle_ms=0) as desk:
             desk.ok(Navigate(url=url))
             for _ in range(4):
-                desk.js("__eikon__.restWorkers()")
+                desk.js(REST)
                 desk.portal.call(desk.worker.session.rest.settle, 0)
             heard.append(said(desk))
 

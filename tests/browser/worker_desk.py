@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 SAY = "<pre id=p></pre><script>const say = text => p.textContent += text + '\\n';{}</script>"
 BLOB = "URL.createObjectURL(new Blob([{}], {{type: 'text/javascript'}}))"
+REST = """(async () => {
+  let open;
+  do open = await __eikon__.restWorkers(); while (__eikon__.workersStart());
+  return open;
+})()"""
+"""Wait until workers have started and are at rest; gives how many answers they wait for."""
 
 
 @contextmanager
@@ -26,7 +32,7 @@ def worker_desk(room: Room, *, stepped: bool = True) -> Iterator[Desk]:
 def show(desk: Desk, script: str) -> None:
     """Load a document with a script that may `say` things, and wait until its workers have started."""
     desk.ok(Navigate(url=desk.site.put(SAY.format(script))))
-    desk.js("window.__eikon__.restWorkers()")
+    desk.js(REST)
 
 
 def pass_time(desk: Desk, duration_ms: int, tick_ms: int = 20) -> None:

@@ -1,0 +1,72 @@
+"""Recordings made while the page's clock ran by itself: a replay steps it, and nothing stands in its way."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.replay import ReplayOptions
+from eikon_engine.replay.many import replay_many
+from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.bundle import open_bundle
+from tests.browser.desk import at
+from tests.browser.pages import Answer, redirect, serve_pages
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+    from tests.browser.pages import PageSite
+
+RUNS = 2
+WORKER = Answer(body="postMessage('hi')", content_type="text/javascript")
+PARENT = Answer(body="new Worker('/worker.js').onmessage = e => postMessage(e.data)", content_type="text/javascript")
+SAYS = "<p id=p></p><script>{}.onmessage = e => {{ p.textContent += e.data }}</script>"
+PAGES = {
+    "worker": SAYS.format("new Worker('/worker.js')"),
+    "module worker": SAYS.format("new Worker('/worker.js', {type: 'module'})"),
+    "shared worker": SAYS.format("new SharedWorker('/shared.js').port"),
+    "worker of a worker": SAYS.format("new Worker('/parent.js')"),
+    "worker that breaks": "<p id=p></p><script>new Worker('/bad.js').onerror = () => p.textContent = 1</script>",
+    "redirected frame": "<iframe src=/old></iframe><iframe src=/old></iframe>",
+}
+
+
+def serve(site: PageSite) -> None:
+    """Answer what the pages ask for."""
+    site.answers |= {
+        "/worker.js": WORKER,
+        "/parent.js": PARENT,
+        "/shared.js": Answer(body="onconnect = e => e.ports[0].postMessage('hi')", content_type="text/javascript"),
+        "/bad.js": Answer(body="((", content_type="text/javascript"),
+        "/old": redirect("/new"),
+        "/new": Answer(body="<p>new"),
+    }
+
+
+async def record_and_replay(bundle: Path, page: str) -> list[ReplayOutcome]:
+    """Record a visit and a click in natural time, stop the site, replay."""
+    with serve_pages() as site:
+        serve(site)
+        url = site.put(f"{PAGES[page]}<button id=b>Go</button>")
+        options = RecordOptions(clock="natural", settle_ms=300.0)
+        async with (
+            open_recorder(bundle, mission_text="m", mission_id="m", options=options) as mission,
+            mission.subgoal("Visit"),
+        ):
+            await mission.perform(Navigate(url=url))
+            await mission.perform(Click(target=at("#b")))
+    chosen = [ReplayOptions(artifacts_dir=bundle.parent / f"run{number}") for number in range(RUNS)]
+    return [run.outcome for run in await replay_many(open_bundle(bundle), chosen, parallel=RUNS)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_recording_in_natural_time_replays_without_a_note(tmp_path: Path, page: str) -> None:
+    """What waits for an answer whose time is still to come is not waited for in wall time."""
+    outcomes = asyncio.run(record_and_replay(tmp_path / "bundle", page))
+
+    told = [(each.verdict, each.reasons, each.network.notes, each.network.misses) for each in outcomes]
+    assert told == [("faithful", (), (), ())] * RUNS
