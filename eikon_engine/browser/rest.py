@@ -184,12 +184,13 @@ class Rest:
             await self.quiesce()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self, *, acting: bool = False) -> Iterator[None]:
         """Hold back answers, so that none falls between the events of an action or of a step of the clock.
 
-        What takes long may be in need of an answer: then they are let through, and a note says so.
+        While page time passes by itself, only what is `acting` holds anything back. What takes long may be in need of
+        an answer: then they are let through, and a note says so.
         """
-        if self._clock.natural:
+        if self._clock.natural and not acting:
             yield
             return
         self.gate.clear()

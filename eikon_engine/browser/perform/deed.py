@@ -65,7 +65,7 @@ async def closed_gate(session: Session, page: Page) -> AsyncIterator[None]:
     from playwright.async_api import Error
 
     session.rest.act()
-    with session.rest.held():
+    with session.rest.held(acting=True):
         try:
             yield
         except Error:
