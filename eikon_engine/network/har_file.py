@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceMissingError, TraceSyntaxError
@@ -26,7 +27,7 @@ ZIP_MARK: Final = b"PK\3\4"
 BROKEN: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
 """What reading an archive raises: damaged, cut off, packed in an unknown way, encrypted."""
 
-AttachmentReader: TypeAlias = "Callable[[str], bytes | None]"
+AttachmentReader: TypeAlias = "Callable[[str, str], bytes | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ class HarFile:
     source: str
     entries: tuple[HarNode, ...]
     read_attachment: AttachmentReader
-    """Returns the content of a `_file`, None if it is not there."""
+    """Returns the content of a `_file`, None if it is not there; takes its name and where that stands."""
 
 
 @contextmanager
@@ -53,14 +54,14 @@ def open_har(path: Path) -> Iterator[HarFile]:
             data = path.read_bytes()
             if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MARK):
                 raise _no_archive(path, "it has no directory of its files, so it is cut off or another kind of file")
-            yield _har(data, str(path), lambda name: _beside(path, name))
+            yield _har(data, str(path), partial(_beside, path))
             return
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
             if len(names) != 1:
                 message = f"{path}: wanted an archive with one file *{HAR_SUFFIX}, found {len(names)}; pack one HAR"
                 raise TraceSyntaxError(message)
-            yield _har(archive.read(names[0]), f"{path}/{names[0]}", lambda name: _packed(archive, name))
+            yield _har(archive.read(names[0]), f"{path}/{names[0]}", partial(_packed, archive))
     except OSError as error:
         message = (
             f"{path}: wanted a HAR file, found nothing that can be read ({error.strerror or error}); name another file"
@@ -91,10 +92,10 @@ def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile
     return HarFile(source=source, entries=log.nodes("entries"), read_attachment=read_attachment)
 
 
-def _beside(path: Path, name: str) -> bytes | None:
-    attached = inside(path.parent, name, "_file")
+def _beside(path: Path, name: str, field: str) -> bytes | None:
+    attached = inside(path.parent, name, field)
     return attached.read_bytes() if attached.is_file() else None
 
 
-def _packed(archive: zipfile.ZipFile, name: str) -> bytes | None:
+def _packed(archive: zipfile.ZipFile, name: str, _field: str) -> bytes | None:
     return archive.read(name) if name in archive.namelist() else None

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.errors import TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
+from eikon_engine.errors import BundlePathError, TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.har_export import export_har, har_text
 from eikon_engine.network.har_import import HarImport, import_har
@@ -450,6 +450,14 @@ def test_an_ordinal_of_two_exchanges_is_told(change: dict[str, object] | None, m
 
     with pytest.raises(TraceFieldError, match=message):
         import_har(tmp_path / "a.har", tmp_path / "network")
+
+
+def test_an_attachment_that_leads_out_is_named(tmp_path: Path) -> None:
+    """A body that the file names elsewhere than beside it is told with its entry."""
+    with pytest.raises(
+        BundlePathError, match=r"a\.har: log\.entries\[1\]\.response\.content\._file: wanted a path inside"
+    ):
+        imported(tmp_path, entry(), entry(response__content={"size": 1, "_file": "../../passwd"}))
 
 
 def _no_zip(path: Path) -> None:
