@@ -293,10 +293,16 @@ class ReplayDivergenceError(ReplayError):
 
 
 class InterruptedRunError(EikonError):
-    """Report that the user stopped the run."""
+    """Report that the user, or a signal, stopped the run."""
 
     code = "interrupted"
     exit_status = 130
+
+    @staticmethod
+    def stopper(stop: BaseException) -> str:
+        """Say who stopped a run: the signal that a `KeyboardInterrupt` names, else the user with Ctrl-C."""
+        named = isinstance(stop, KeyboardInterrupt) and stop.args
+        return str(stop.args[0]) if named else "the user"
 
 
 class InternalError(EikonError):

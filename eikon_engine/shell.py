@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -16,6 +16,7 @@ from eikon_engine.errors import EikonError, InternalError, InterruptedRunError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from types import FrameType
 
 SHOW_TRACEBACK = "EIKON_TRACEBACK"
 BROKEN_PIPE_STATUS = 141
@@ -29,20 +30,24 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     environment shows the traceback of a fault of ours on the terminal instead of keeping it in a file.
     """
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with everything written
+        signal.signal(signal.SIGTERM, _stop)  # ends as Ctrl-C does: with everything written
     try:
         status = _invoke(command, argv, prog_name)
         sys.stdout.flush()
     except EikonError as error:
         return _report(error, prog_name)
-    except (KeyboardInterrupt, click.Abort):
-        return _report(InterruptedRunError("stopped by the user"), prog_name)
+    except (KeyboardInterrupt, click.Abort) as stop:
+        return _report(InterruptedRunError(f"stopped by {InterruptedRunError.stopper(stop)}"), prog_name)
     except BrokenPipeError:
         _discard_output()
         return BROKEN_PIPE_STATUS
     except Exception as fault:  # noqa: BLE001 - the one place where everything unforeseen ends
         return _report(_internal_error(fault), prog_name)
     return status
+
+
+def _stop(number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt(signal.Signals(number).name)
 
 
 def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self, TypeAlias
+from typing import Annotated, Final, Self, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from eikon_engine.network.header_fields import possible_of_answer, possible_of_request
 from eikon_engine.network.keys import BODY_MARK, canonical_method, canonical_url
 from eikon_engine.network.moment import Moment
 from eikon_engine.trace.blobs import BlobRef
@@ -13,6 +14,10 @@ from eikon_engine.trace.record import Record
 
 HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 """Header names and values as they were sent; a name may stand more than once."""
+RequestHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_request)]
+AnswerHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_answer)]
+STATUSES: Final = range(100, 1000)
+"""What three digits can say (RFC 9110, section 15)."""
 
 
 class Hop(Record):
@@ -21,7 +26,7 @@ class Hop(Record):
     url: str
     """URL that was asked and answered with the redirect."""
     status: int = Field(ge=300, le=399)
-    headers: HeaderPairs = ()
+    headers: AnswerHeaders = ()
 
 
 class RecordedRequest(Record):
@@ -29,7 +34,7 @@ class RecordedRequest(Record):
 
     method: str = Field(min_length=1, pattern=r"^\S+$")
     url: str = Field(min_length=1)
-    headers: HeaderPairs = ()
+    headers: RequestHeaders = ()
     body: BlobRef | None = None
     resource_type: str
     """Playwright's word for it: `document`, `script`, `fetch` …"""
@@ -42,13 +47,20 @@ class RecordedResponse(Record):
     """The last answer to a request, after all redirects."""
 
     url: str
-    status: int = Field(ge=0, le=999)
-    """HTTP status; 0 for a scheme that knows none."""
+    status: int
+    """HTTP status, of three digits; 0 for a scheme that knows none."""
     status_text: str = ""
-    headers: HeaderPairs = ()
+    headers: AnswerHeaders = ()
     body: BlobRef | None = None
     body_missing: str | None = None
     """Why the body could not be read; None when it was read, or there is none."""
+
+    @model_validator(mode="after")
+    def _status_is_one_of_its_scheme(self) -> Self:
+        if self.status in STATUSES or (self.status == 0 and not self.url.lower().startswith(("http:", "https:"))):
+            return self
+        message = f"status is {self.status}; wanted one of three digits, or 0 for an address that is none of HTTP"
+        raise ValueError(message)
 
     @model_validator(mode="after")
     def _body_is_there_or_missing(self) -> Self:

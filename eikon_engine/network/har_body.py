@@ -74,7 +74,7 @@ def _body(node: HarNode, media_type: str, read_attachment: AttachmentReader) -> 
     """Read what is there; None if nothing is."""
     name = node.text_if_there("_file")
     if name is not None:
-        data = read_attachment(name)
+        data = read_attachment(name, f"{node.source}: {node.path}._file")
         missing = f"the HAR names the file {name}, which is not there"
         return HarBody(data=data) if data is not None else HarBody(missing=missing)
     text = node.text_if_there("text")

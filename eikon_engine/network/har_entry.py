@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 from eikon_engine.errors import TraceFieldError
+from eikon_engine.network.exchange import STATUSES
 from eikon_engine.network.har_body import HarBody, request_body, response_body
+from eikon_engine.network.header_fields import possible_of_answer, possible_of_request
 from eikon_engine.trace.field_errors import field_error
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from eikon_engine.network.har_file import AttachmentReader
     from eikon_engine.network.har_node import HarNode
 
+NO_ANSWER: Final = frozenset({0, -1})
+"""Statuses of entries without an answer: Chrome and mitmproxy write 0, Playwright -1."""
 OURS: Final = "_eikon"
 """Our own field of an entry."""
 NO_BODY: Final = frozenset({204, 205, 304})
@@ -74,12 +78,12 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
         TraceFieldError: a field that is needed is missing or wrong.
     """
     request, response = node.node("request"), node.node_if_there("response")
-    url, method = request.text("url"), request.text("method")
+    url, method = _url(request), request.text("method")
     headers, sent = _sent(request, read_attachment)
-    status = int(response.number("status")) if response is not None else 0
+    status = _status(response) if response is not None else 0
     error = _error(node, response)
     answered = response is not None and error is None and (status > 0 or _schemeless(node))
-    answer_headers = response.pairs("headers") if response is not None else ()
+    answer_headers = _headers(response, possible_of_answer, _one_by_one) if response is not None else ()
     redirect = _redirect(url, status, answer_headers, response) if answered else None
     resource_type = _resource_type(node, headers)
     return HarEntry(
@@ -109,6 +113,42 @@ def entry_fault(node: HarNode, error: ValidationError) -> TraceFieldError:
     return TraceFieldError(f"{node.source}: {node.path}: {place + ': ' if place else ''}{what}")
 
 
+def _url(request: HarNode) -> str:
+    url = request.text("url")
+    try:
+        parts = urlsplit(url)
+        readable = bool(parts.scheme) and (parts.port is None or parts.port >= 0)
+    except ValueError:
+        readable = False
+    if not readable:
+        raise field_error(request.source, f"{request.path}.url", "an absolute URL", url)
+    return url
+
+
+def _status(response: HarNode) -> int:
+    status = response.number("status")
+    if status not in STATUSES and status not in NO_ANSWER:
+        wanted = "a status of three digits, or 0 where there was no answer"
+        raise field_error(response.source, f"{response.path}.status", wanted, response.value["status"])
+    return int(status)
+
+
+def _headers(
+    node: HarNode,
+    possible: Callable[[HeaderPairs], HeaderPairs],
+    read: Callable[[HeaderPairs], HeaderPairs] = tuple,
+) -> HeaderPairs:
+    try:
+        return possible(read(node.pairs("headers")))
+    except ValueError as error:
+        raise TraceFieldError(f"{node.source}: {node.path}.headers: {error}") from error
+
+
+def _one_by_one(headers: HeaderPairs) -> HeaderPairs:
+    """Part values of several lines: Chrome tells headers of one name so, and no answer can have a line end in one."""
+    return tuple((name, line) for name, value in headers for line in value.split("\n"))
+
+
 def _schemeless(node: HarNode) -> bool:
     """Say whether status 0 is that of an answer: we write it for schemes that know none, others for no answer."""
     ours = node.value.get(OURS)
@@ -116,7 +156,7 @@ def _schemeless(node: HarNode) -> bool:
 
 
 def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPairs, HarBody]:
-    headers, post_data = request.pairs("headers"), request.node_if_there("postData")
+    headers, post_data = _headers(request, possible_of_request), request.node_if_there("postData")
     if post_data is None:
         return headers, HarBody()
     told = header(headers, "content-type")
@@ -132,7 +172,7 @@ def _content(response: HarNode, method: str, headers: HeaderPairs, read_attachme
         return HarBody()
     media_type = header(headers, "content-type") or content.text_if_there("mimeType") or ""
     body = response_body(content, media_type, read_attachment)
-    status = int(response.number("status"))
+    status = _status(response)
     without = status in NO_BODY or status in REDIRECTS or method.upper() == "HEAD"
     return HarBody() if body.data is None and without else body
 
@@ -150,7 +190,10 @@ def _redirect(url: str, status: int, headers: HeaderPairs, response: HarNode | N
     if status not in REDIRECTS or response is None:
         return None
     location = response.text_if_there("redirectURL") or header(headers, "location")
-    return urljoin(url, location) if location else None
+    try:
+        return urljoin(url, location) if location else None
+    except ValueError:
+        return location  # no browser goes there, either
 
 
 def _resource_type(node: HarNode, headers: HeaderPairs) -> str:

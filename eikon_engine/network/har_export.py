@@ -99,7 +99,11 @@ def _kind(exchange: Exchange) -> str:
 
 
 def _led_to(hop: Hop) -> str:
-    return urljoin(hop.url, next((value for name, value in hop.headers if name.lower() == "location"), ""))
+    location = next((value for name, value in hop.headers if name.lower() == "location"), "")
+    try:
+        return urljoin(hop.url, location)
+    except ValueError:
+        return hop.url  # it led nowhere
 
 
 def _becomes_get(method: str, status: int) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import lzma
 import zipfile
+import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from eikon_engine.errors import TraceMissingError
+from eikon_engine.errors import TraceMissingError, TraceSyntaxError
 from eikon_engine.network.har_node import HarNode
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.field_errors import field_error, syntax_error
@@ -18,8 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HAR_SUFFIX: Final = ".har"
+ZIP_SUFFIX: Final = ".zip"
+ZIP_MARK: Final = b"PK\3\4"
+"""How an archive begins that has something in it."""
+BROKEN: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
+"""What reading an archive raises: damaged, cut off, packed in an unknown way, encrypted."""
 
-AttachmentReader: TypeAlias = "Callable[[str], bytes | None]"
+AttachmentReader: TypeAlias = "Callable[[str, str], bytes | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +37,7 @@ class HarFile:
     source: str
     entries: tuple[HarNode, ...]
     read_attachment: AttachmentReader
-    """Returns the content of a `_file`, None if it is not there."""
+    """Returns the content of a `_file`, None if it is not there; takes its name and where that stands."""
 
 
 @contextmanager
@@ -43,18 +51,28 @@ def open_har(path: Path) -> Iterator[HarFile]:
     """
     try:
         if not zipfile.is_zipfile(path):
-            yield _har(path.read_bytes(), str(path), lambda name: _beside(path, name))
+            data = path.read_bytes()
+            if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MARK):
+                raise _no_archive(path, "it has no directory of its files, so it is cut off or another kind of file")
+            yield _har(data, str(path), partial(_beside, path))
             return
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
             if len(names) != 1:
-                raise syntax_error(f"an archive with {len(names)} files *{HAR_SUFFIX} instead of one", str(path))
-            yield _har(archive.read(names[0]), f"{path}/{names[0]}", lambda name: _packed(archive, name))
+                message = f"{path}: wanted an archive with one file *{HAR_SUFFIX}, found {len(names)}; pack one HAR"
+                raise TraceSyntaxError(message)
+            yield _har(archive.read(names[0]), f"{path}/{names[0]}", partial(_packed, archive))
     except OSError as error:
-        message = f"{path}: wanted a HAR file, found nothing that can be read ({error.strerror}); name another file"
+        message = (
+            f"{path}: wanted a HAR file, found nothing that can be read ({error.strerror or error}); name another file"
+        )
         raise TraceMissingError(message) from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:  # broken; unknown packing; encrypted
-        raise syntax_error(f"an archive that cannot be read ({error})", str(path)) from error
+    except BROKEN as error:
+        raise _no_archive(path, str(error)) from error
+
+
+def _no_archive(path: Path, problem: str) -> TraceSyntaxError:
+    return TraceSyntaxError(f"{path}: no zip archive that can be read ({problem}); export the HAR again")
 
 
 def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile:
@@ -74,10 +92,10 @@ def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile
     return HarFile(source=source, entries=log.nodes("entries"), read_attachment=read_attachment)
 
 
-def _beside(path: Path, name: str) -> bytes | None:
-    attached = inside(path.parent, name, "_file")
+def _beside(path: Path, name: str, field: str) -> bytes | None:
+    attached = inside(path.parent, name, field)
     return attached.read_bytes() if attached.is_file() else None
 
 
-def _packed(archive: zipfile.ZipFile, name: str) -> bytes | None:
+def _packed(archive: zipfile.ZipFile, name: str, _field: str) -> bytes | None:
     return archive.read(name) if name in archive.namelist() else None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from eikon_engine.errors import TraceFieldError
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.har_entry import OURS, entry_fault
 from eikon_engine.trace.field_errors import field_error
@@ -24,7 +26,16 @@ def our_groups(entries: tuple[HarNode, ...]) -> tuple[tuple[HarNode, ...], ...] 
         return None
     groups: dict[int, list[HarNode]] = {}
     for node in entries:
-        groups.setdefault(_whole(node.node(OURS), "ordinal"), []).append(node)
+        ours = node.node(OURS)
+        ordinal = _whole(ours, "ordinal")
+        group = groups.setdefault(ordinal, [])
+        if group and "key" in ours.value:
+            message = (
+                f"{ours.source}: {ours.path}.ordinal: {ordinal} is that of {group[0].path} too, and both begin an "
+                f"exchange; give each its own, or remove {OURS} from every entry to have them read as a foreign HAR"
+            )
+            raise TraceFieldError(message)
+        group.append(node)
     return tuple(tuple(groups[ordinal]) for ordinal in sorted(groups))
 
 
@@ -54,7 +65,7 @@ def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchan
                 is_navigation=is_navigation,
                 frame=ours.text("frame"),
             ),
-            hops=tuple(Hop(url=hop.url, status=hop.status or 0, headers=hop.response_headers) for hop in entries[:-1]),
+            hops=tuple(_hop(entry, then) for entry, then in pairwise(entries)),
             response=_response(last, ours, writer) if last.status is not None else None,
             failure=last.error or (ours.text_if_there("broke_off") if pieces else None),
             started_ms=ours.number("started_ms"),
@@ -65,6 +76,14 @@ def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchan
         )
     except ValidationError as error:
         raise entry_fault(first.node, error) from error
+
+
+def _hop(entry: HarEntry, then: HarEntry) -> Hop:
+    try:
+        return Hop(url=entry.url, status=entry.status or 0, headers=entry.response_headers)
+    except ValidationError as error:
+        wanted = f"a redirect (300 to 399), as {then.node.path} has the same {OURS}.ordinal and goes on from it"
+        raise field_error(entry.node.source, f"{entry.node.path}.response.status", wanted, entry.status) from error
 
 
 def _response(last: HarEntry, ours: HarNode, writer: NetworkWriter) -> RecordedResponse:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Final, Literal, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
@@ -11,11 +12,16 @@ from eikon_engine.network.moment import Moment
 from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.record import Record
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 Side: TypeAlias = Literal["page", "server"]
 METHOD = "WEBSOCKET"
 """What stands in the place of a method in the keys of sockets and of messages that a page sends."""
 ABNORMAL = 1006
 """Close code of a connection that failed, or was lost (RFC 6455, section 7.1.5)."""
+CODES: Final[Mapping[Side, range]] = MappingProxyType({"page": range(1000, 5000), "server": range(2**16)})
+"""Close codes by who sends them. Servers can send any two bytes, and Chromium tells the page whatever they say."""
 INLINE_LIMIT = 4096
 """Texts of more bytes are kept as blobs."""
 
@@ -72,6 +78,14 @@ class SocketClosed(Record):
     """Close code of RFC 6455, section 7.4; None where none was given."""
     reason: str = ""
     moment: Moment
+
+    @model_validator(mode="after")
+    def _code_can_be_sent(self) -> Self:
+        codes = CODES[self.closer]
+        if self.code is not None and self.code not in codes:
+            message = f"code is {self.code}; the {self.closer} closes with {codes.start} to {codes.stop - 1}, or null"
+            raise ValueError(message)
+        return self
 
 
 SocketEvent: TypeAlias = Annotated[

@@ -9,8 +9,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.errors import AttachmentMissingError, OutputError, TraceFieldError, TraceSyntaxError
 from eikon_engine.network.exchange import Exchange
+from eikon_engine.network.places import Places
 from eikon_engine.network.socket import SocketEvent, SocketMessage
+from eikon_engine.network.written import left_out
 from eikon_engine.trace.blobs import BlobRef, BlobStore
+from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +25,7 @@ BLOBS_NAME: Final = "blobs"
 _SHOWN_BYTES: Final = 40
 _EXCHANGE: Final[TypeAdapter[Exchange]] = TypeAdapter(Exchange)
 _SOCKET_EVENT: Final[TypeAdapter[SocketEvent]] = TypeAdapter(SocketEvent)
-_Line = TypeVar("_Line")
+_Line = TypeVar("_Line", bound=Record)
 
 
 class NetworkWriter:
@@ -39,7 +42,7 @@ class NetworkWriter:
         """
         self._path = folder / INDEX_NAME
         self._blobs = BlobStore(folder / BLOBS_NAME)
-        self._places = _Places()
+        self._places = Places()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._index = self._path.open("xb")
@@ -67,7 +70,7 @@ class NetworkWriter:
             OutputError: the index cannot be written.
         """
         _demand_blobs(exchange, self._blobs, str(self._path))
-        self._places.claim(exchange, str(self._path))
+        self._places.claim_exchange(exchange, str(self._path))
         try:
             self._index.write(exchange.model_dump_json().encode() + b"\n")
             self._index.flush()
@@ -78,8 +81,10 @@ class NetworkWriter:
         """Write what happened on a WebSocket, and flush it.
 
         Raises:
+            TraceFieldError: the place of the event is taken.
             OutputError: the file cannot be written.
         """
+        self._places.claim_event(event, str(self._path.with_name(SOCKETS_NAME)))
         try:
             self._sockets.write(event.model_dump_json().encode() + b"\n")
             self._sockets.flush()
@@ -137,16 +142,17 @@ def read_network(folder: Path) -> NetworkRecording:
     Raises:
         AttachmentMissingError: the index or a body is not there.
         TraceSyntaxError: a line other than a torn last one is not JSON.
-        TraceFieldError: a line is no exchange, or two exchanges claim one place.
+        TraceFieldError: a line is no exchange or event, or one place is claimed twice.
     """
-    path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), _Places()
+    path, blobs, places = folder / INDEX_NAME, BlobStore(folder / BLOBS_NAME), Places()
     exchanges, torn = _read_lines(path, _EXCHANGE, "exchange")
     for number, exchange in exchanges:
-        places.claim(exchange, f"{path}, line {number}")
+        places.claim_exchange(exchange, f"{path}, line {number}")
         _demand_blobs(exchange, blobs, f"{path}, line {number}")
     path = folder / SOCKETS_NAME
     sockets, torn_sockets = _read_lines(path, _SOCKET_EVENT, "socket event") if path.exists() else ([], None)
     for number, event in sockets:
+        places.claim_event(event, f"{path}, line {number}")
         if isinstance(event, SocketMessage) and event.body is not None and not blobs.has(event.body):
             message = f"{path}, line {number}: {blobs.path(event.body)} is missing, a message; restore the bundle"
             raise AttachmentMissingError(message)
@@ -172,26 +178,6 @@ def _read_lines(path: Path, kind: TypeAdapter[_Line], name: str) -> tuple[list[t
     return read, None
 
 
-class _Places:
-    """Remember which places are taken: no two exchanges share an ordinal, an occurrence or a completion."""
-
-    def __init__(self) -> None:
-        self._taken: dict[tuple[str, str, int], str] = {}
-
-    def claim(self, exchange: Exchange, where: str) -> None:
-        places = [("ordinal", "", exchange.ordinal), ("occurrence", exchange.key, exchange.occurrence)]
-        if exchange.completion is not None:
-            places.append(("completion", "", exchange.completion))
-        for place in places:
-            if place in self._taken:
-                field, key, value = place
-                of_key = f" of {key}" if key else ""
-                message = f"{where}: {field}: {value}{of_key} is taken by exchange {self._taken[place]}; keep one"
-                raise TraceFieldError(message)
-        name = f"{exchange.ordinal} ({exchange.request.method} {exchange.request.url})"
-        self._taken.update(dict.fromkeys(places, name))
-
-
 def _read_file(path: Path) -> bytes:
     try:
         return path.read_bytes()
@@ -202,7 +188,7 @@ def _read_file(path: Path) -> bytes:
 
 def _parse_line(line: bytes, kind: TypeAdapter[_Line], where: str, name: str) -> _Line:
     try:
-        return kind.validate_json(line)
+        record = kind.validate_json(line)
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
         if fault["type"] == "json_invalid":
@@ -211,6 +197,11 @@ def _parse_line(line: bytes, kind: TypeAdapter[_Line], where: str, name: str) ->
         field = ".".join(map(str, fault["loc"])) or name
         message = f"{where}: {field}: {fault['msg'].removeprefix('Value error, ')}"
         raise TraceFieldError(message) from error
+    missing = left_out(record)
+    if missing is not None:
+        message = f"{where}: {missing}: this field is missing; every recorder writes it, so restore the file"
+        raise TraceFieldError(message)
+    return record
 
 
 def _demand_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:

@@ -38,13 +38,14 @@ class ReplayEngine:
             TraceError: the trace cannot be read.
             BrowserError: there is no browser, or it went away.
             RequirementError: the trace asks for a skill, a secret or a recording that is not here.
-            InterruptedRunError: the user stopped the run; its artifacts are written.
+            InterruptedRunError: the user or a signal stopped the run; its artifacts are written.
         """
         try:
             with start_blocking_portal() as portal:
                 return portal.call(self.replay_async, trace)
         except (KeyboardInterrupt, asyncio.CancelledError) as error:
-            message = "the replay was stopped by the user; what was done so far is in its artifacts"
+            stopper = InterruptedRunError.stopper(error)
+            message = f"the replay was stopped by {stopper}; what was done so far is in its artifacts"
             raise InterruptedRunError(message) from error
 
     async def replay_async(self, trace: Bundle | Path | str) -> ReplayOutcome:

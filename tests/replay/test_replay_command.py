@@ -319,6 +319,8 @@ def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Sign
         assert last == b""
         assert outcome.verdict == "unverifiable"
         assert outcome.ended_early == "interrupted"
+        stopper = "the user" if how is signal.SIGINT else "SIGTERM"
+        assert f"the replay was stopped by {stopper}; what was done so far" in rest
     else:
         assert status == -signal.SIGKILL
 

@@ -51,6 +51,19 @@ def test_ctrl_c_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "eikon: stopped by the user (code interrupted)\n"
 
 
+def test_a_signal_is_named(capfd: pytest.CaptureFixture[str]) -> None:
+    """A run that SIGTERM stops ends as with Ctrl-C, and the line says that it was no user."""
+    program = (
+        "import os, signal, sys, click; from eikon_engine.shell import run_command;"
+        "sys.exit(run_command(click.Command('c', callback=lambda: os.kill(os.getpid(), signal.SIGTERM)), [], 'eikon'))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], check=False)
+
+    assert done.returncode == 130
+    assert capfd.readouterr().err == "eikon: stopped by SIGTERM (code interrupted)\n"
+
+
 def test_our_own_fault_keeps_its_traceback_in_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.errors import TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
+from eikon_engine.errors import BundlePathError, TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.har_export import export_har, har_text
 from eikon_engine.network.har_import import HarImport, import_har
@@ -22,6 +23,7 @@ from eikon_engine.network.keys import request_key
 from eikon_engine.network.moment import Moment
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.redaction import Redactor
+from tests.unit.network.factories import make_exchange
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +33,8 @@ if TYPE_CHECKING:
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 TEXTS = st.text(max_size=6)
 NAMES = st.from_regex(r"\A[A-Za-z-]{1,8}\Z")
-HEADERS = st.lists(st.tuples(NAMES, TEXTS), max_size=2).map(tuple)
+VALUES = TEXTS.map(lambda text: re.sub("[\r\n\0]", "", text))
+HEADERS = st.lists(st.tuples(NAMES, VALUES), max_size=2).map(tuple)
 TYPED = st.sampled_from(
     [(), (("content-type", "text/html; charset=ISO-8859-1"),), (("content-type", "application/json"),)]
 )
@@ -44,7 +47,7 @@ def recorded(draw: st.DrawFn, folder: Path) -> NetworkRecording:
     """Write a recording with any kind of exchange in it."""
     with NetworkWriter(folder) as writer:
         for place in range(draw(st.integers(0, 3))):
-            url, body = f"http://a/{place}", draw(BODIES)
+            url, body = f"{draw(st.sampled_from(('http', 'file')))}://a/{place}", draw(BODIES)
             headers = draw(TYPED) + draw(HEADERS)
             later = draw(st.lists(st.tuples(TEXTS, st.integers(300, 399)), max_size=2))
             hops = tuple(
@@ -67,26 +70,26 @@ def recorded(draw: st.DrawFn, folder: Path) -> NetworkRecording:
                     ),
                     hops=hops,
                     started_ms=draw(TIMES),
-                    **draw(endings(writer, hops, place)),
+                    **draw(endings(writer, url, hops, place)),
                 )
             )
     return read_network(folder)
 
 
 @st.composite
-def endings(draw: st.DrawFn, writer: NetworkWriter, hops: tuple[Hop, ...], place: int) -> dict[str, Any]:
+def endings(draw: st.DrawFn, writer: NetworkWriter, url: str, hops: tuple[Hop, ...], place: int) -> dict[str, Any]:
     """Draw an answer, a failure or neither."""
     body, missing = draw(BODIES), draw(st.none() | TEXTS)
     response = RecordedResponse(
-        url="http://c/" if hops else f"http://a/{place}",
-        status=draw(st.sampled_from([0, 200, 204, 302, 304, 404])),
+        url="http://c/" if hops else url,
+        status=0 if not hops and url.startswith("file") else draw(st.sampled_from([200, 204, 302, 304, 404])),
         status_text=draw(TEXTS),
         headers=draw(TYPED) + draw(HEADERS),
         body=None if body is None or missing is not None else writer.write_blob(body),
         body_missing=missing,
     )
-    done = {"completed_ms": 1e6 + draw(TIMES), "completion": place}
-    moment = Moment(order=place, at_ms=0, phase=1)
+    done = {"completed_ms": 1e6 + draw(TIMES), "completion": 2 * place}
+    moment = Moment(order=2 * place + 1, at_ms=0, phase=1)
     size = response.body.size if response.body is not None else 0
     pieces = (Piece(length=0, moment=moment), Piece(length=size, moment=moment))
     broke_off = {"response": response, "failure": "net::ERR_CONTENT_LENGTH_MISMATCH", "pieces": pieces, **done}
@@ -339,14 +342,32 @@ BROKEN: dict[str, tuple[bytes | dict[str, Any], type[TraceError], str]] = {
     "no entries": (b'{"log": {}}', TraceFieldError, "log.entries: wanted a list, found null"),
     "entry": (b'{"log": {"entries": [5]}}', TraceFieldError, "log.entries[0]: wanted an object, found 5"),
     "url": (entry(request__url=5), TraceFieldError, "log.entries[1].request.url: wanted a string, found 5"),
-    "empty url": (entry(""), TraceFieldError, "log.entries[1]: url: String should have at least 1 character"),
+    "empty url": (entry(""), TraceFieldError, "log.entries[1].request.url: wanted an absolute URL"),
     "status": (
         entry(response__status="200"),
         TraceFieldError,
         "log.entries[1].response.status: wanted a finite number",
     ),
     "no number": (entry(response__status=float("nan")), TraceFieldError, "log.entries[1].response.status: wanted"),
-    "huge status": (entry(status=5000), TraceFieldError, "log.entries[1]: status: Input should be less than or equal"),
+    "url that nothing reads": (entry("http://[bad"), TraceFieldError, "log.entries[1].request.url: wanted an absolute"),
+    "port": (entry("http://a:99999/"), TraceFieldError, "log.entries[1].request.url: wanted an absolute URL"),
+    "huge status": (entry(status=5000), TraceFieldError, "log.entries[1].response.status: wanted a status of three"),
+    "negative status": (entry(status=-7), TraceFieldError, "three digits, or 0 where there was no answer, found -7"),
+    "half a status": (
+        entry(response__status=200.5),
+        TraceFieldError,
+        "log.entries[1].response.status: wanted a status",
+    ),
+    "header of an answer": (
+        entry(response__headers=[{"name": "x y", "value": ""}]),
+        TraceFieldError,
+        "log.entries[1].response.headers: a header is named 'x y'; wanted a token",
+    ),
+    "header of a request": (
+        entry(request__headers=[{"name": "x", "value": "a\r\nb: c"}]),
+        TraceFieldError,
+        "log.entries[1].request.headers: header x is 'a\\r\\nb: c'; wanted a value without line ends",
+    ),
     "time": (entry(startedDateTime="soon"), TraceFieldError, "log.entries[1].startedDateTime: wanted a date and time"),
     "base64": (
         entry(response__content={"text": "?", "encoding": "base64"}),
@@ -387,12 +408,91 @@ def test_our_own_field_is_checked_too(change: dict[str, object], tmp_path: Path)
         import_har(tmp_path / "a.har", tmp_path / "network")
 
 
+def test_headers_of_one_name_are_parted(tmp_path: Path) -> None:
+    """Chrome puts the values of headers of one name into one, a line each: they are as many headers."""
+    har = imported(tmp_path, entry(response__headers=[{"name": "Set-Cookie", "value": "a=1\nb=2"}]))
+
+    (exchange,) = har.recording.exchanges
+    assert exchange.response is not None
+    assert exchange.response.headers == (("set-cookie", "a=1"), ("set-cookie", "b=2"))
+
+
+def test_a_redirect_to_no_url_leads_nowhere(tmp_path: Path) -> None:
+    """What a server wrote for a target does not end the import, however it reads."""
+    har = imported(tmp_path, entry(status=302, response__redirectURL="http://[bad"))
+
+    (exchange,) = har.recording.exchanges
+    assert exchange.response is not None
+    assert exchange.response.body_missing == "the HAR has no entry for where it leads, http://[bad"
+    assert export_har(har.recording, began=BEGAN, version="1")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({}, r"log\.entries\[1\]\._eikon\.ordinal: 0 is that of log\.entries\[0\] too, and both begin an exchange"),
+        ({"key": None}, r"log\.entries\[1\]\._eikon\.ordinal: 0 is that of log\.entries\[0\] too"),
+        (
+            None,
+            r"log\.entries\[0\]\.response\.status: wanted a redirect \(300 to 399\), as log\.entries\[1\] has the same",
+        ),
+    ],
+)
+def test_an_ordinal_of_two_exchanges_is_told(change: dict[str, object] | None, message: str, tmp_path: Path) -> None:
+    """Entries of one ordinal are one exchange, of redirects and their end; any others are named."""
+    with NetworkWriter(tmp_path / "n") as writer:
+        for ordinal in range(2):
+            writer.append(make_exchange(ordinal=ordinal, occurrence=ordinal))
+    har: Any = export_har(read_network(tmp_path / "n"), began=BEGAN, version="1")
+    ours = har["log"]["entries"][1]["_eikon"]
+    har["log"]["entries"][1]["_eikon"] = {"ordinal": 0} if change is None else {**ours, "ordinal": 0, **change}
+    (tmp_path / "a.har").write_text(json.dumps(har))
+
+    with pytest.raises(TraceFieldError, match=message):
+        import_har(tmp_path / "a.har", tmp_path / "network")
+
+
+def test_an_attachment_that_leads_out_is_named(tmp_path: Path) -> None:
+    """A body that the file names elsewhere than beside it is told with its entry."""
+    with pytest.raises(
+        BundlePathError, match=r"a\.har: log\.entries\[1\]\.response\.content\._file: wanted a path inside"
+    ):
+        imported(tmp_path, entry(), entry(response__content={"size": 1, "_file": "../../passwd"}))
+
+
 def _no_zip(path: Path) -> None:
     path.write_bytes(b"PK\3\4 not really PK\5\6" + b"\0" * 18)
 
 
 def _empty_zip(path: Path) -> None:
     zipfile.ZipFile(path, "w").close()
+
+
+def _damage(path: Path, *, packing: int, cut: bool) -> None:
+    """Write an archive, and spoil what is in it, or cut its end off."""
+    with zipfile.ZipFile(path, "w", packing) as archive:
+        archive.writestr("a.har", json.dumps({"log": {"entries": [entry()]}}))
+    data = path.read_bytes()
+    path.write_bytes(data[:-30] if cut else data[:40] + b"\xff" * 20 + data[60:])
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.har"])
+@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize("packing", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA])
+def test_a_damaged_archive_is_said_to_be_none(name: str, cut: bool, packing: int, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of the test
+    """An archive that was cut off or spoilt is not taken for a JSON text that it never was."""
+    _damage(tmp_path / name, packing=packing, cut=cut)
+
+    with pytest.raises(TraceSyntaxError, match=r"no zip archive that can be read \(.+\); export the HAR again"):
+        import_har(tmp_path / name, tmp_path / "network")
+
+
+def test_another_kind_of_file_is_no_archive(tmp_path: Path) -> None:
+    """What is named like an archive and begins as none is said to be none."""
+    (tmp_path / "a.zip").write_bytes(b"\0\1\2")
+
+    with pytest.raises(TraceSyntaxError, match="no zip archive that can be read"):
+        import_har(tmp_path / "a.zip", tmp_path / "network")
 
 
 @pytest.mark.parametrize(

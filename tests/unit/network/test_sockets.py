@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +12,12 @@ from eikon_engine.errors import AttachmentMissingError, TraceFieldError
 from eikon_engine.network.moment import Moment
 from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened, message_key
 from eikon_engine.network.store import NetworkWriter, read_network
+from tests.unit.network.factories import make_exchange
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from eikon_engine.network.socket import Side
 
 URL = "ws://shop.test/live"
 
@@ -75,6 +79,57 @@ def test_a_line_of_an_unknown_kind_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(TraceFieldError, match="line 6"):
         read_network(tmp_path)
+
+
+def test_everything_on_sockets_has_a_place_of_its_own(tmp_path: Path) -> None:
+    """Neither two events nor an event and the end of an exchange claim one place, in the file or when written."""
+    opened = SocketOpened(socket=0, url=URL, moment=moment(1))
+    with NetworkWriter(tmp_path / "events") as writer:
+        writer.append_socket(opened)
+        with pytest.raises(TraceFieldError, match="1 is taken by the 'opened' of socket 0"):
+            writer.append_socket(SocketAccepted(socket=0, moment=moment(1)))
+    with (tmp_path / "events" / "sockets.jsonl").open("ab") as file:
+        file.write(SocketMessage(socket=0, sender="page", text="a", moment=moment(1)).model_dump_json().encode())
+    with NetworkWriter(tmp_path / "both") as writer:
+        writer.append(make_exchange())
+    (tmp_path / "both" / "sockets.jsonl").write_text(
+        opened.model_copy(update={"moment": moment(0)}).model_dump_json() + "\n"
+    )
+
+    with pytest.raises(TraceFieldError, match=r"line 2: moment\.order: 1 is taken by the 'opened' of socket 0"):
+        read_network(tmp_path / "events")
+    with pytest.raises(TraceFieldError, match=r"line 1: moment\.order: 0 is taken by exchange 0"):
+        read_network(tmp_path / "both")
+
+
+def test_an_event_has_all_its_fields(tmp_path: Path) -> None:
+    """What a program may leave out when it makes an event is in the file all the same."""
+    write(tmp_path)
+    file = tmp_path / "sockets.jsonl"
+    file.write_text(file.read_text().replace(',"reason":"over"', ""))
+
+    with pytest.raises(TraceFieldError, match="line 5: reason: this field is missing"):
+        read_network(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("closer", "code", "possible"),
+    [
+        ("server", 70000, False),
+        ("server", -1, False),
+        ("server", 65535, True),
+        ("server", 70, True),
+        ("server", None, True),
+        ("page", 999, False),
+        ("page", 5000, False),
+        ("page", 1000, True),
+        ("page", 4999, True),
+    ],
+)
+def test_close_codes_are_those_that_a_side_can_send(closer: Side, code: int | None, possible: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """A server can send any two bytes, and browsers tell pages all of them; what a page may give is narrower."""
+    with nullcontext() if possible else pytest.raises(ValidationError, match=f"code is {code}"):
+        SocketClosed(socket=0, closer=closer, code=code, moment=moment(0))
 
 
 def test_a_message_has_one_content() -> None:

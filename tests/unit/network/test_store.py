@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,14 +21,17 @@ from eikon_engine.errors import (
     TraceFieldError,
     TraceSyntaxError,
 )
-from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
+from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.keys import request_key
+from eikon_engine.network.moment import Moment
 from eikon_engine.network.store import NetworkWriter, read_network
 from eikon_engine.trace.blobs import BlobRef, BlobStore
 from tests.unit.network.factories import make_exchange
 
 TEXTS = st.text(max_size=8)
-HEADERS = st.lists(st.tuples(TEXTS, TEXTS), max_size=3).map(tuple)
+NAMES = st.from_regex(r"\A[!#$%&'*+.^_`|~0-9A-Za-z-]{1,8}\Z")
+VALUES = TEXTS.map(lambda text: re.sub("[\r\n\0]", "", text))
+HEADERS = st.lists(st.tuples(NAMES, VALUES), max_size=3).map(tuple)
 TIMES = st.floats(min_value=0, max_value=1e9)
 
 
@@ -35,7 +40,7 @@ def endings(draw: st.DrawFn, place: int) -> dict[str, Any]:
     """Draw an answer, a failure or neither."""
     response = RecordedResponse(
         url="http://a/",
-        status=draw(st.integers(0, 999)),
+        status=draw(st.integers(100, 999)),
         status_text=draw(TEXTS),
         headers=draw(HEADERS),
         body_missing=draw(st.none() | TEXTS),
@@ -120,6 +125,17 @@ def test_bad_line_in_the_middle_is_an_error(tmp_path: Path) -> None:
         ('"ordinal":0', '"ordinal":0,"colour":1', "line 1: colour: Extra inputs are not permitted"),
         ('"failure":null', '"failure":"x"', r"line 1: exchange: response \(status 200\) and failure \(x\)"),
         ('"key":"GET', '"key":"PUT', "line 1: exchange: key 'PUT http://shop.test/items' is not the key"),
+        (',"phase":0', "", "line 1: phase: this field is missing"),
+        (',"pieces":[]', "", "line 1: pieces: this field is missing"),
+        (
+            ',"headers":[],"body":null,"resource',
+            ',"body":null,"resource',
+            "line 1: request.headers: this field is missing",
+        ),
+        (',"status_text":""', "", "line 1: response.status_text: this field is missing"),
+        ('"status":200', '"status":42', "line 1: response: status is 42; wanted one of three digits"),
+        ('"status":200', '"status":1000', "line 1: response: status is 1000; wanted one of three digits"),
+        ('"status":200', '"status":0', "line 1: response: status is 0; wanted one of three digits"),
         ('"completion":0', '"completion":null', "line 1: exchange: completed_ms is 1.0 and completion None"),
     ),
 )
@@ -131,6 +147,57 @@ def test_wrong_field_is_named(tmp_path: Path, old: str, new: str, message: str) 
 
     with pytest.raises(TraceFieldError, match=message):
         read_network(tmp_path)
+
+
+def test_recordings_from_before_moments_are_read(tmp_path: Path) -> None:
+    """The first recordings of exchanges had neither phases nor pieces; they are read as they were."""
+    _write(tmp_path, [make_exchange()])
+    index = tmp_path / "index.jsonl"
+    index.write_text(index.read_text().replace(',"phase":0,"pieces":[]', ""))
+
+    assert read_network(tmp_path).exchanges == (make_exchange(),)
+
+
+@pytest.mark.parametrize("part", ("request", "response", "hops"))
+@pytest.mark.parametrize(
+    ("header", "message"),
+    (
+        (["x y", "a"], "a header is named 'x y'; wanted a token"),
+        (["", "a"], "a header is named ''; wanted a token"),
+        (["x\n", "a"], "a header is named 'x"),
+        (["x", "a\r\nset-cookie: b"], "header x is 'a.*'; wanted a value without line ends"),
+        (["x", "a\nb"], "header x is 'a.*'; wanted a value without line ends"),
+        (["x", "a\0"], "header x is 'a.*'; wanted a value without line ends and NUL"),
+        (["set-cookie", "a=1\r\nx: y"], "header set-cookie is 'a=1"),
+    ),
+)
+def test_impossible_headers_are_refused(tmp_path: Path, part: str, header: list[str], message: str) -> None:
+    """A header that HTTP cannot carry would end in the middle of a replay, or add another header to it."""
+    hop = Hop(url="http://shop.test/", status=302)
+    _write(tmp_path, [make_exchange().model_copy(update={"hops": (hop,)})])
+    index = tmp_path / "index.jsonl"
+    line = json.loads(index.read_text())
+    (line[part][0] if part == "hops" else line[part])["headers"] = [header]
+    index.write_text(json.dumps(line) + "\n")
+
+    with pytest.raises(TraceFieldError, match=f"line 1: {part}.*headers: {message}"):
+        read_network(tmp_path)
+
+
+def test_headers_that_browsers_tell_are_read() -> None:
+    """Pseudo headers of HTTP/2, any text in a value, and cookies that are told in one value, are as they came."""
+    request = RecordedRequest(
+        method="GET",
+        url="http://a/",
+        headers=((":method", "GET"), ("x-name", "caf\xe9 \t")),
+        resource_type="fetch",
+        is_navigation=False,
+    )
+    response = RecordedResponse(url="http://a/", status=200, headers=(("set-cookie", "a=1\nb=2"), (":status", "200")))
+
+    assert request.headers[0] == (":method", "GET")
+    assert response.headers[0] == ("set-cookie", "a=1\nb=2")
+    assert RecordedResponse(url="file:///a", status=0).status == 0
 
 
 @pytest.mark.parametrize(
@@ -153,6 +220,31 @@ def test_two_exchanges_cannot_claim_one_place(tmp_path: Path, second: Exchange, 
 
     with pytest.raises(TraceFieldError, match=rf"line 2: {request.node.callspec.id}: \d.* is taken by exchange 0"):
         read_network(tmp_path)
+
+
+def test_no_two_pieces_claim_one_place(tmp_path: Path) -> None:
+    """Pieces have places of the same order as ends; only the first bytes may come with the headers."""
+    places = (Moment(order=1, at_ms=0, phase=1), Moment(order=2, at_ms=0, phase=1))
+    first, second = places
+    for number, (moments, fault) in enumerate(
+        (
+            ((first, second), None),
+            ((first, first), None),
+            ((first, second, second), "pieces.2.moment.order: 2 is taken by exchange 0"),
+            ((first, first, first), "pieces.2.moment.order: 1 is taken by exchange 0"),
+            ((places[0].model_copy(update={"order": 0}),), "pieces.0.moment.order: 0 is taken by exchange 0"),
+        )
+    ):
+        folder = tmp_path / str(number)
+        _write(folder, [])
+        pieces = tuple(Piece(length=0, moment=moment) for moment in moments)
+        exchange = make_exchange().model_copy(update={"pieces": pieces})
+        (folder / "index.jsonl").write_text(exchange.model_dump_json() + "\n")
+        if fault is None:
+            assert read_network(folder).exchanges == (exchange,)
+            continue
+        with pytest.raises(TraceFieldError, match=f"line 1: {fault}"):
+            read_network(folder)
 
 
 def test_missing_blob_is_found_when_reading(tmp_path: Path) -> None:

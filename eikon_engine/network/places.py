@@ -1,0 +1,77 @@
+"""The places that a recording gives out, each once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eikon_engine.errors import TraceFieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.socket import SocketEvent
+
+
+class _Claim(NamedTuple):
+    """A number, what it counts, and the field it stands in."""
+
+    of: str
+    number: int
+    field: str
+
+
+class Places:
+    """Remember which places are taken: ordinals, occurrences of a key, and places in the order of what came.
+
+    The last is one order for ends of exchanges, pieces of bodies, and everything on WebSockets.
+    """
+
+    def __init__(self) -> None:
+        """Begin with every place free."""
+        self._taken: dict[tuple[str, int], str] = {}
+
+    def claim_exchange(self, exchange: Exchange, where: str) -> None:
+        """Take the places of an exchange.
+
+        Raises:
+            TraceFieldError: one is taken.
+        """
+        self._claim(
+            _claims(exchange),
+            f"exchange {exchange.ordinal} ({exchange.request.method} {exchange.request.url})",
+            where,
+        )
+
+    def claim_event(self, event: SocketEvent, where: str) -> None:
+        """Take the place of what happened on a WebSocket.
+
+        Raises:
+            TraceFieldError: it is taken.
+        """
+        name = f"the {event.kind!r} of socket {event.socket}"
+        self._claim(iter((_Claim("", event.moment.order, "moment.order"),)), name, where)
+
+    def _claim(self, claims: Iterator[_Claim], name: str, where: str) -> None:
+        new: dict[tuple[str, int], str] = {}
+        for claim in claims:
+            place = (claim.of, claim.number)
+            owner = name if place in new else self._taken.get(place)
+            if owner is not None:
+                of_key = f" of {claim.of}" if claim.field == "occurrence" else ""
+                message = f"{where}: {claim.field}: {claim.number}{of_key} is taken by {owner}; keep one"
+                raise TraceFieldError(message)
+            new[place] = name
+        self._taken.update(new)
+
+
+def _claims(exchange: Exchange) -> Iterator[_Claim]:
+    yield _Claim("ordinal", exchange.ordinal, "ordinal")
+    yield _Claim(exchange.key, exchange.occurrence, "occurrence")
+    if exchange.completion is not None:
+        yield _Claim("", exchange.completion, "completion")
+    pieces = exchange.pieces
+    for number, piece in enumerate(pieces):
+        if number == 1 and piece.moment == pieces[0].moment and pieces[0].length == 0:
+            continue  # the first bytes may come with the headers
+        yield _Claim("", piece.moment.order, f"pieces.{number}.moment.order")
