@@ -3,19 +3,22 @@
   if (!window.XMLHttpRequest || window.__eikon__.standstill) return;
   window.__eikon__.standstill = true;
   const { debug } = console;
-  const addresses = new WeakMap();
-  const tell = (kind, request) => debug.call(console, '\u0000eikon-' + kind + ':' + addresses.get(request));
+  const asked = new WeakMap();
+  const tell = (kind, request) => debug.call(console, '\u0000eikon-' + kind + ':' + asked.get(request));
   XMLHttpRequest.prototype.open = new Proxy(XMLHttpRequest.prototype.open, {
     apply(native, self, values) {
       const opened = Reflect.apply(native, self, values);
-      addresses.delete(self);
-      if (values.length > 2 && !values[2]) addresses.set(self, new URL(values[1], document.baseURI).href);
+      asked.delete(self);
+      if (values.length > 2 && !values[2]) {
+        const method = /^(get|put|post|head|delete|options)$/i.test(values[0]) ? values[0].toUpperCase() : values[0];
+        asked.set(self, method + ' ' + new URL(values[1], document.baseURI).href);
+      }
       return opened;
     },
   });
   XMLHttpRequest.prototype.send = new Proxy(XMLHttpRequest.prototype.send, {
     apply(native, self, values) {
-      if (!addresses.has(self)) return Reflect.apply(native, self, values);
+      if (!asked.has(self)) return Reflect.apply(native, self, values);
       tell('stands', self);
       try {
         return Reflect.apply(native, self, values);

@@ -296,7 +296,8 @@
     }
   };
   const watch = (worker, args) => {
-    const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), stuck: false };
+    const record = { worker, args, inner: null, state: 'starting', queue: [], waiting: new Map(), stuck: false,
+      broken: false, inline: /^(data|blob):/.test(absolute(args[0])) };
     record.whenReady = new Promise(done => { record.ready = done; });
     records.add(record);
     recordOf.set(worker, record);
@@ -309,6 +310,7 @@
     worker.addEventListener('error', event => {
       if (record.state !== 'starting') return;
       if (event instanceof ErrorEvent) {
+        record.broken = true;
         record.ready({ fetches: 0 });
         return;
       }
@@ -354,7 +356,8 @@
   };
   const ask = async (record, question) => {
     if (record.stuck) return { fetches: 0, starting: 0 };
-    if (record.state === 'starting') {
+    if (record.state === 'starting' && record.inline) await inTime(record, record.whenReady);
+    else if (record.state === 'starting') {
       const soon = new Promise(done => realTimeout(() => done(null), SOON));
       if (await Promise.race([record.whenReady, soon]) === null && records.has(record)) return { fetches: 0, starting: 1 };
     }
@@ -451,9 +454,11 @@
       starting = word.starting;
       return word.fetches;
     };
-    own.workersStart = () => starting > 0;
+    own.workersStart = () => records.size > 0 && starting > 0;
     own.waiveWorkers = () => {
-      for (const record of records) if (record.state === 'starting') giveUp(record, record.whenReady);
+      for (const record of records) {
+        if (record.state === 'starting' && !record.broken) giveUp(record, record.whenReady);
+      }
     };
     return;
   }

@@ -70,6 +70,8 @@ class PageLedger:
         self.pages: list[Page] = []
         self.answers: list[DialogAnswer] = []
         self.in_flight: set[Request] = set()
+        self.event_streams: set[Request] = set()
+        """Answers that bring events and have not ended; nobody waits for their end."""
         self.answered: dict[Request, float] = {}
         """When the answer to a request in flight began, on the monotonic clock."""
         self.uncommitted: set[Request] = set()
@@ -141,6 +143,7 @@ class PageLedger:
         self.changed.set()
 
     def _land(self, request: Request) -> None:
+        self.event_streams.discard(request)
         self.in_flight.discard(request)
         self.answered.pop(request, None)
         if (awaited := self._awaited.pop(request, None)) is not None:
@@ -234,6 +237,7 @@ class PageLedger:
         request = response.request
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             self.in_flight.discard(request)
+            self.event_streams.add(request)
         elif request in self.in_flight:
             self.answered[request] = time.monotonic()
         if not request.is_navigation_request():

@@ -84,6 +84,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
         begun_ms=session.rest.begun_ms,
+        acted_ms=session.rest.acted_ms,
         virtual_ms=virtual_ms,
     )
     return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads))

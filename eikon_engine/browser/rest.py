@@ -92,7 +92,10 @@ class Rest:
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
-        self._has_to_act = False
+        self.acts_apart = False
+        """Whether looking for a target is a phase of its own, as in what is recorded by the natural clock."""
+        self.acted_ms: float | None = None
+        """The page time at which the action acted on its target, if that is apart and it has."""
         self._patience_s = NATURAL_STALL_S if clock.natural else STALL_S
         """Wall time within which pages come to rest."""
         self._order = 0
@@ -130,30 +133,33 @@ class Rest:
         self._order += 1
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
 
-    async def begin(self, at_ms: float | None, *, acts: bool = False) -> None:
+    async def begin(self, at_ms: float | None, acts_at_ms: float | None = None) -> None:
         """Begin an action, at the recorded page time if one is given, after everything that came before it.
 
-        While page time passes by itself, an action that `acts` on its target begins when it does, not when that is
-        looked for: what comes in between has come before it.
+        If the recorded action acted on its target only at `acts_at_ms`, let that time come too.
         """
+        self._patience_s = NATURAL_STALL_S if self._clock.natural else STALL_S
         if at_ms is not None:
             if at_ms + self.behind_ms > self.now_ms or (self.agenda is not None and self.agenda.due()):
                 await self._pass(max(0.0, at_ms + self.behind_ms - self.now_ms))
                 await self.quiesce()
             self.behind_ms = max(0.0, self.now_ms - at_ms)
-        self._has_to_act = acts and self._clock.natural
-        if not self._has_to_act:
-            self._mark()
-        self._patience_s = NATURAL_STALL_S if self._clock.natural else STALL_S
+        self._turn_phase()
+        self._mark_ms = self._clock.now_ms
+        self.acted_ms = None
+        if acts_at_ms is not None and self.acts_apart:
+            await self._pass(max(0.0, acts_at_ms + self.behind_ms - self.now_ms))
+            await self.quiesce()
 
     def act(self) -> None:
-        """Note that the action acts on its target now, or that it could not."""
-        if self._has_to_act:
-            self._has_to_act = False
-            self._mark()
+        """Note that the action acts on its target now: what came while it was looked for has come before."""
+        if self.acts_apart and self.acted_ms is None:
+            self.acted_ms = self._clock.now_ms
+            self._turn_phase()
 
     def end(self) -> None:
-        """End the action."""
+        """End the action; there are as many phases in one that did not act."""
+        self.act()
         self._turn_phase()
 
     async def settle(self, duration_ms: float) -> None:
@@ -314,10 +320,6 @@ class Rest:
         if self.agenda is not None:
             self.agenda.wake()
 
-    def _mark(self) -> None:
-        self._turn_phase()
-        self._mark_ms = self._clock.now_ms
-
     def _turn_phase(self) -> None:
         self.phase += 1
         if self.agenda is not None:
@@ -333,7 +335,8 @@ class Rest:
         return not (self._ledger.is_stream(request) if self.agenda is None else self.agenda.holds(request))
 
     def _is_spoken_to(self) -> bool:
-        return any(count() for count in self.lines) or any(map(self._ledger.is_stream, self._ledger.in_flight))
+        streams = self._ledger.event_streams or any(map(self._ledger.is_stream, self._ledger.in_flight))
+        return bool(streams) or any(count() for count in self.lines)
 
     def _demand_life(self) -> None:
         if self._ledger.fault is not None:

@@ -234,8 +234,11 @@ class Schedule:
         self._ledger.note_news()
 
     async def _given(self, turn: _Turn) -> None:
-        """Wait until a turn is over; a page that waits for its next document takes nothing before that one."""
-        while not turn.over.is_set() and not any(each.at_once for each in self._waiting.values()):
+        """Wait until a turn is over.
+
+        A page that waits for its next document, or stands still, takes nothing before what it waits for.
+        """
+        while not (turn.over.is_set() or self._blocking() or any(each.at_once for each in self._waiting.values())):
             with suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):
                     await turn.over.wait()
@@ -284,14 +287,18 @@ class Schedule:
             self._rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
         return turn is self._first_due()
 
+    def _is_overtaken(self, before: set[int]) -> bool:
+        """Say whether something waits that did not wait `before`, or a page has come to a standstill."""
+        return bool(self._waiting.keys() - before) or self._blocking() is not None
+
     async def _look(self, before: set[int]) -> Seen | None:
         """Look at the pages; None once something waits that did not wait `before`: they may answer only after that."""
         looking = asyncio.ensure_future(look_at(self._ledger, PENDING, skip_leaving=True))
         try:
-            while not looking.done() and not self._waiting.keys() - before:
+            while not looking.done() and not self._is_overtaken(before):
                 woken = asyncio.ensure_future(self.woken())
                 await asyncio.wait({looking, woken}, return_when=asyncio.FIRST_COMPLETED)
                 woken.cancel()
-            return None if self._waiting.keys() - before else await looking
+            return None if self._is_overtaken(before) else await looking
         finally:
             looking.cancel()

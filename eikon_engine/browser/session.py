@@ -115,10 +115,12 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
                 await open_filled_page(context, options.session_storage)
         ledger = PageLedger(context)
         browser.on("disconnected", lambda _browser: ledger.mark_dead())
+        rest = Rest(clock, ledger, options.environment.tick_ms)
+        rest.acts_apart = options.environment.clock == "natural"
         session = Session(
             context=context,
             ledger=ledger,
-            rest=Rest(clock, ledger, options.environment.tick_ms),
+            rest=rest,
             environment=options.environment,
             secrets=options.secrets,
             redactor=redactor_for({name: options.secrets.values[name] for name in options.kept_secrets}, options.urls),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, ConsoleMessage, Request
 
 STANDS: Final = "\0eikon-stands:"
-"""Begins what a document writes to the console before such a request, with its address."""
+"""Begins what a document writes to the console before such a request, with its method and address."""
 GOES_ON: Final = "\0eikon-goes-on:"
 """Begins what it writes when the request has ended."""
 
@@ -26,14 +26,15 @@ class Standstills:
 
     def __init__(self, context: BrowserContext) -> None:
         """Listen from now on."""
-        self._addresses: Counter[str] = Counter()
+        self._asked: Counter[str] = Counter()
         self.heard: list[Callable[[], None]] = []
         """What is called when a document stands still, or goes on."""
         context.on("console", self._on_console)
 
     def __contains__(self, request: Request) -> bool:
         """Say whether a document stands still for this request."""
-        return request.resource_type == "xhr" and self._addresses[_whole(request.url)] > 0
+        asked = f"{request.method} {request.url}".partition("#")[0]
+        return request.resource_type == "xhr" and self._asked[asked] > 0
 
     async def wait(self) -> None:
         """Wait until a document stands still, or goes on."""
@@ -46,15 +47,19 @@ class Standstills:
 
     def _on_console(self, message: ConsoleMessage) -> None:
         if message.text.startswith(STANDS):
-            self._addresses[_whole(message.text.removeprefix(STANDS))] += 1
+            self._note(message, STANDS, 1)
         elif message.text.startswith(GOES_ON):
-            self._addresses[_whole(message.text.removeprefix(GOES_ON))] -= 1
+            self._note(message, GOES_ON, -1)
         else:
             return
         for hear in tuple(self.heard):
             hear()
 
+    def _note(self, message: ConsoleMessage, mark: str, change: int) -> None:
+        asked = message.text.removeprefix(mark).partition("#")[0]
+        self._asked[asked] += change
+        if change > 0 and message.page is not None:  # what is gone does not go on
+            message.page.once("close", lambda _: self._forget(asked))
 
-def _whole(address: str) -> str:
-    """Return an address as requests have it, without a fragment."""
-    return address.partition("#")[0]
+    def _forget(self, asked: str) -> None:
+        self._asked.pop(asked, None)

@@ -14,25 +14,7 @@ from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
-from eikon_engine.trace.actions import (
-    AnswerDialog,
-    Assert,
-    Check,
-    Click,
-    DoubleClick,
-    Download,
-    Drag,
-    ExtractDom,
-    Fill,
-    Hover,
-    Note,
-    Press,
-    Screenshot,
-    SelectOption,
-    SetInputFiles,
-    TypeText,
-    Uncheck,
-)
+from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
 from eikon_engine.trace.dom import PageSnapshot, masked_text
 from eikon_engine.trace.execution import Failed, Result, Succeeded
 
@@ -53,21 +35,6 @@ SILENCE_S = 300.0
 """Wall time after which an action counts as never ending: a last defence behind the deadlines in page time."""
 LOOKING = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
 """Actions that do nothing to a page: no page time passes after them."""
-ACTING = (
-    Click,
-    DoubleClick,
-    Hover,
-    Check,
-    Uncheck,
-    Drag,
-    Download,
-    Fill,
-    TypeText,
-    Press,
-    SelectOption,
-    SetInputFiles,
-)
-"""Actions that look for a target before they do anything to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,10 +94,9 @@ class BrowserWorker:
             raise BrowserDiedError(message) from error
 
     async def _execute(self, action: Action, recorded: Observation | None) -> Performed:
-        await self.session.rest.begin(self._begin_ms(recorded), acts=isinstance(action, ACTING))
+        await self.session.rest.begin(*self._begin_ms(recorded))
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
-        self.session.rest.act()
         await self.session.rest.settle(self._settle_ms(action, recorded))
         error = error or self._unasked_answers(action, armed)
         sight = await observe(self.session, deed.bound)
@@ -188,10 +154,13 @@ class BrowserWorker:
         restored = self.session.restorer.restore_texts(data)
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
-    def _begin_ms(self, recorded: Observation | None) -> float | None:
-        """Return when an action has to begin: where no recording is played, only the pauses of natural time count."""
-        played = self.session.rest.agenda is not None or self.session.environment.clock == "natural"
-        return recorded.begun_ms if recorded is not None and played else None
+    def _begin_ms(self, recorded: Observation | None) -> tuple[float | None, float | None]:
+        """Return when an action has to begin, and to act: live, only the pauses of natural time count."""
+        if recorded is None:
+            return None, None
+        if self.session.rest.agenda is not None:
+            return recorded.begun_ms, recorded.acted_ms
+        return recorded.begun_ms if self.session.environment.clock == "natural" else None, None
 
     def _settle_ms(self, action: Action, recorded: Observation | None) -> float:
         """Let as much page time pass as in the recording, minus what the action has used already."""

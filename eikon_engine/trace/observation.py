@@ -93,5 +93,7 @@ class Observation(Record):
     """Keys of the requests issued, sorted: their order differs between identical runs."""
     begun_ms: float = Field(default=0.0, ge=0)
     """Page time since the mission began, when the action did; not compared."""
+    acted_ms: float | None = Field(default=None, ge=0)
+    """Page time when it acted on its target, in recordings by the natural clock; not compared."""
     virtual_ms: float = Field(default=0.0, ge=0)
     """Page time used by the action; not compared."""

@@ -30,12 +30,11 @@ if TYPE_CHECKING:
 _STEP_MS = 50.0
 _PATIENCE = 10.0
 """A condition that has not held for long is looked at less often: next after a tenth of the time so far."""
-_TRUTH = """() => {
-  let value = (%s);
-  if (typeof value === "function") value = value();
+_TRUTH = """() => (given => {
+  const value = typeof given === "function" ? given() : given;
   if (typeof value?.then === "function") throw new TypeError("it gives a promise, which would always hold");
   return !!value;
-}"""
+})((%s))"""
 """What a condition says now; a function is called, as it would always hold otherwise."""
 _ANY = Readiness(visible=False)
 

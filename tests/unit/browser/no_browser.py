@@ -44,6 +44,24 @@ class SilentPage:
 
 
 @dataclass(frozen=True, slots=True)
+class Asking:
+    """A request of a script."""
+
+    method: str
+    url: str
+    resource_type: str = "xhr"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a page wrote to its console before it went away."""
+
+    text: str
+    page: None = None
+    type: str = "debug"
+
+
+@dataclass(frozen=True, slots=True)
 class SilentContext:
     """A context in which nothing happens."""
 

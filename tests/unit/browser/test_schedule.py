@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from eikon_engine.browser.page_clock import SteppedClock
 from eikon_engine.browser.rest import Rest
 from eikon_engine.browser.schedule import Schedule
+from eikon_engine.browser.standstill import STANDS
 from eikon_engine.errors import BrowserDiedError, InternalError
 from eikon_engine.network.moment import Moment
-from tests.unit.browser.no_browser import silent_ledger
+from tests.unit.browser.no_browser import Asking, Written, silent_ledger
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from playwright.async_api import ConsoleMessage, Request
 
     from eikon_engine.browser.ledger import PageLedger
 
@@ -45,12 +48,20 @@ async def scheduled(expected: tuple[Moment, ...], ledger: PageLedger | None = No
 class Giving:
     """Something that is being given, for as long as a test wants."""
 
-    def __init__(self, schedule: Schedule, moment: Moment, log: list[str], *, at_once: bool = False) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        moment: Moment,
+        log: list[str],
+        *,
+        at_once: bool = False,
+        request: Request | None = None,
+    ) -> None:
         """Wait for the turn of a moment, and write down when it begins and ends."""
         self.begun, self.ending = asyncio.Event(), asyncio.Event()
         self._name = f"{moment.order}"
         self._log = log
-        self._task = asyncio.ensure_future(self._give(schedule, moment, at_once=at_once))
+        self._task = asyncio.ensure_future(self._give(schedule, moment, request, at_once=at_once))
 
     async def end(self) -> None:
         """End it when it has begun."""
@@ -58,8 +69,8 @@ class Giving:
         self.ending.set()
         await self._task
 
-    async def _give(self, schedule: Schedule, moment: Moment, *, at_once: bool) -> None:
-        async with schedule.turn(moment, at_once=at_once):
+    async def _give(self, schedule: Schedule, moment: Moment, request: Request | None, *, at_once: bool) -> None:
+        async with schedule.turn(moment, request, at_once=at_once):
             self._log.append(f"begin {self._name}")
             self.begun.set()
             await self.ending.wait()
@@ -137,6 +148,33 @@ def test_end_of_delivery_is_told(fault: Exception, code: str, message: str) -> N
     assert ledger.fault is not None
     assert ledger.fault.code == code
     assert message in ledger.fault.message
+
+
+def test_page_that_stands_still_is_answered_in_the_midst_of_another_turn() -> None:
+    """It can take nothing else before, so that the other turn might never end."""
+    log: list[str] = []
+    ledger = silent_ledger()
+    asking = Asking("POST", "http://a.test/now")
+
+    async def run() -> None:
+        first, second = moments(NOW, 2)
+        async with scheduled((first, second), ledger) as schedule:
+            before = Giving(schedule, first, log)
+            await before.begun.wait()
+            blocking = Giving(schedule, second, log, request=cast("Request", asking))
+            await stand_still(ledger, f"{asking.method} {asking.url}#part")
+            await blocking.end()
+            await before.end()
+
+    asyncio.run(run())
+
+    assert log == ["begin 0", "begin 1", "end 1", "end 0"]
+
+
+async def stand_still(ledger: PageLedger, asked: str) -> None:
+    """Let a page say that it stands still, a little after it has asked."""
+    await asyncio.sleep(0)
+    ledger.standstills._on_console(cast("ConsoleMessage", Written(STANDS + asked)))  # noqa: SLF001 - as the browser does
 
 
 def test_stopping_is_no_fault() -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Divergence
 
 TRACES = Path(__file__).resolve().parents[2] / "data" / "traces"
-NOT_COMPARED = {"begun_ms", "virtual_ms", "snapshot"}
+NOT_COMPARED = {"begun_ms", "acted_ms", "virtual_ms", "snapshot"}
 """Page time follows from waiting for targets; a snapshot is evidence, checked against the digests it stands for."""
 STEPS = [
     action
