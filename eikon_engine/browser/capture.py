@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 NO_BODY: Final = frozenset({204, 205})
 ABORTED: Final = "net::ERR_ABORTED"
 """What the browser says of a request whose answer became a download; also of one the page gave up."""
+MADE_BY_SCRIPTS: Final = ("blob:", "data:")
+"""How addresses begin that lead to no network."""
 USED_EARLY: Final = frozenset({"document", "stylesheet"})
 """Resource types that ask for other things as they come."""
 
@@ -101,7 +103,9 @@ class NetworkCapture:
         self._writer.append_socket(SocketClosed(socket=socket, closer=closer, code=code, reason=reason, moment=moment))
 
     def take_download(self, url: str, name: str, content: bytes) -> None:
-        """Complete the exchange that became a download."""
+        """Complete the exchange that became a download; a script's own file came from none."""
+        if url.startswith(MADE_BY_SCRIPTS):
+            return
         request = self._awaiting_download.pop(url, None)
         if request is None:
             self.warnings.append(f"the download {name} came from no request that was seen: {url}")

@@ -34,6 +34,13 @@
     const evens = String(evenOut).replace(/^\s*\/\/.*$/gm, '').replace(/\s*\n\s*/g, ' ');
     return '(' + line + ')(' + evens + ',' + JSON.stringify({ ...settings, machine: machine() }) + ');';
   };
+  // What is read as a file goes from the network to a store of files, past whoever records bodies: it is read whole first.
+  const { arrayBuffer, blob: asFile } = scope.Response.prototype;
+  put(scope.Response.prototype, 'blob', async function blob() {
+    const type = this.headers.get('content-type');
+    const bytes = await arrayBuffer.call(this);
+    return asFile.call(new Response(bytes, type === null ? {} : { headers: { 'content-type': type } }));
+  });
   const { createObjectURL, revokeObjectURL } = URL;
   const { setTimeout: realTimeout, clearTimeout: realClear } = scope.__pwClock?.builtins ?? scope;
   // What the driver hears by the console, which no page can read: of workers that are not under our clock.

@@ -134,6 +134,14 @@ _BODIES = (
         controls='<a id="download-link-link" href="/download/blob.bin">download</a>',
         downloads=True,
     ),
+    Item(
+        name="download-named",
+        page="bodies",
+        title="A link that says that it downloads",
+        controls='<a id="download-named-link" href="/bytes/gzip" download="named.txt">download</a>',
+        steps=("link",),
+        downloads=True,
+    ),
     Item(name="download-blob", page="bodies", title="A file made by a script", downloads=True),
 )
 

@@ -110,6 +110,12 @@ item("download-link", {
   },
 });
 
+item("download-named", {
+  link({ done }) {
+    done("clicked");
+  },
+});
+
 item("download-blob", {
   run({ done }) {
     const link = document.createElement("a");
