@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.certification import Finding
+from eikon_engine.replay.collect import escape_reasons
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,9 +86,11 @@ def _beside_steps(run: RunSeen) -> tuple[str, ...]:
         for each in outcome.network.escapes
     )
     steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
-    if escaped or outcome.verdict == "faithful" or any(step.verdict != "faithful" for step in steps):
+    if outcome.verdict == "faithful" or any(step.verdict != "faithful" for step in steps):
         return escaped
-    return outcome.reasons or (f"the run is {outcome.verdict}, and says nothing of why",)
+    told = escape_reasons(outcome.network)  # the same, with a number that differs from run to run
+    said = (*escaped, *(reason for reason in outcome.reasons if reason not in told))
+    return said or (f"the run is {outcome.verdict}, and says nothing of why",)
 
 
 def _of_step(subgoal: str, step: StepOutcome) -> list[Finding]:

@@ -6,7 +6,7 @@ import json
 import lzma
 import zipfile
 import zlib
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -49,19 +49,19 @@ def open_har(path: Path) -> Iterator[HarFile]:
         TraceSyntaxError: it is no JSON, no whole archive, or an archive without a HAR.
         TraceFieldError: it is no HAR.
     """
+    with _readable(path), ExitStack() as opened:
+        archive = opened.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
+        data, source = (_plain(path), str(path)) if archive is None else _packed_har(path, archive)
+        keep_open = opened.pop_all()
+    with keep_open:
+        yield _har(data, source, partial(_beside, path) if archive is None else partial(_packed, path, archive))
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Tell what reading a HAR or its archive runs into; for reading alone, as it takes any `RuntimeError` for that."""
     try:
-        if not zipfile.is_zipfile(path):
-            data = path.read_bytes()
-            if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MARK):
-                raise _no_archive(path, "it has no directory of its files, so it is cut off or another kind of file")
-            yield _har(data, str(path), partial(_beside, path))
-            return
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
-            if len(names) != 1:
-                message = f"{path}: wanted an archive with one file *{HAR_SUFFIX}, found {len(names)}; pack one HAR"
-                raise TraceSyntaxError(message)
-            yield _har(archive.read(names[0]), f"{path}/{names[0]}", partial(_packed, archive))
+        yield
     except OSError as error:
         message = (
             f"{path}: wanted a HAR file, found nothing that can be read ({error.strerror or error}); name another file"
@@ -69,6 +69,22 @@ def open_har(path: Path) -> Iterator[HarFile]:
         raise TraceMissingError(message) from error
     except BROKEN as error:
         raise _no_archive(path, str(error)) from error
+
+
+def _plain(path: Path) -> bytes:
+    data = path.read_bytes()
+    if path.suffix.lower() == ZIP_SUFFIX or data.startswith(ZIP_MARK):
+        raise _no_archive(path, "it has no directory of its files, so it is cut off or another kind of file")
+    return data
+
+
+def _packed_har(path: Path, archive: zipfile.ZipFile) -> tuple[bytes, str]:
+    """Read the one HAR of an archive, and name it."""
+    names = [name for name in archive.namelist() if name.endswith(HAR_SUFFIX)]
+    if len(names) != 1:
+        message = f"{path}: wanted an archive with one file *{HAR_SUFFIX}, found {len(names)}; pack one HAR"
+        raise TraceSyntaxError(message)
+    return archive.read(names[0]), f"{path}/{names[0]}"
 
 
 def _no_archive(path: Path, problem: str) -> TraceSyntaxError:
@@ -94,8 +110,10 @@ def _har(data: bytes, source: str, read_attachment: AttachmentReader) -> HarFile
 
 def _beside(path: Path, name: str, field: str) -> bytes | None:
     attached = inside(path.parent, name, field)
-    return attached.read_bytes() if attached.is_file() else None
+    with _readable(path):
+        return attached.read_bytes() if attached.is_file() else None
 
 
-def _packed(archive: zipfile.ZipFile, name: str, _field: str) -> bytes | None:
-    return archive.read(name) if name in archive.namelist() else None
+def _packed(path: Path, archive: zipfile.ZipFile, name: str, _field: str) -> bytes | None:
+    with _readable(path):
+        return archive.read(name) if name in archive.namelist() else None

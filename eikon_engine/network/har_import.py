@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 from pydantic import ValidationError
 
 from eikon_engine.network.exchange import Exchange, Hop, RecordedRequest, RecordedResponse
-from eikon_engine.network.har_entry import HarEntry, entry_fault, read_entry
+from eikon_engine.network.har_entry import OURS, HarEntry, entry_fault, read_entry
 from eikon_engine.network.har_file import open_har
 from eikon_engine.network.har_ours import our_exchange, our_groups
 from eikon_engine.network.keys import request_key
+from eikon_engine.network.places import Places
 from eikon_engine.network.store import NetworkRecording, NetworkWriter, read_network
 from eikon_engine.trace.redaction import Redactor, without_encodings
 
@@ -55,9 +56,12 @@ def import_har(path: Path, folder: Path, redactor: Redactor | None = None) -> Ha
     with open_har(path) as har, NetworkWriter(folder) as writer:
         ours = our_groups(har.entries)
         if ours is not None:
+            places = Places()  # those of the writer are told with its file, which is gone when they are read
             for nodes in ours:
                 entries = tuple(read_entry(node, har.read_attachment) for node in nodes)
-                writer.append(our_exchange(entries, writer))
+                exchange = our_exchange(entries, writer)
+                places.claim_exchange(exchange, f"{nodes[0].source}: {nodes[0].path}.{OURS}")
+                writer.append(exchange)
             warnings: tuple[str, ...] = ()
         else:
             reading = _Reading(writer=writer, redactor=redactor or Redactor({}))

@@ -79,7 +79,7 @@ class Collector:
             reasons=(
                 *_reasons(verdict, subgoals, early),
                 *_late_misses(network, subgoals),
-                *_escapes(network),
+                *escape_reasons(network),
                 *self._possible_causes(subgoals),
             ),
             ended_early=early,
@@ -136,7 +136,7 @@ class Collector:
         )
 
 
-def _escapes(network: NetworkOutcome) -> tuple[str, ...]:
+def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
     """Name what got past the routes: blocked now, answered by nobody knows what when it was recorded."""
     return tuple(
         f"hermeticity violation: {' '.join(filter(None, (each.method, each.target)))} ({each.times} times) got past "

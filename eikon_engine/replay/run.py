@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import nullcontext
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from eikon_engine.trace.file_name import file_name_for
 from eikon_engine.trace.serializer import TRACE_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
     from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
@@ -76,8 +76,9 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
     collector = Collector(plan, options, options.now())
     error: EikonError | None = None
     try:
-        async for event in _events(plan, options, folder, running):
-            collector.take(event)
+        async with aclosing(_events(plan, options, folder, running)) as events:
+            async for event in events:
+                collector.take(event)
     except EikonError as caught:
         error = caught
     except BaseException as caught:
@@ -91,11 +92,11 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
 
 async def _events(
     plan: Plan, options: ReplayOptions, folder: RunFolder, running: AbstractAsyncContextManager[LaunchedBrowser]
-) -> AsyncIterator[Event]:
-    """Yield the events of a run, journalled, with the evidence of each step kept."""
+) -> AsyncGenerator[Event]:
+    """Yield the events of a run, journalled; whatever ends it, its worker is gone before its browser."""
     sequence = 0
-    async with running as browser:
-        async for event in _raw_events(plan, options, folder, browser):
+    async with running as browser, aclosing(_raw_events(plan, options, folder, browser)) as events:
+        async for event in events:
             sequence += 1
             line = JournalLine(sequence=sequence, at=options.now(), event=event)
             folder.append(line)
@@ -106,18 +107,19 @@ async def _events(
 
 async def _raw_events(
     plan: Plan, options: ReplayOptions, folder: RunFolder, browser: LaunchedBrowser
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event]:
     """Yield the events of a run; the last one when its worker is gone, so that nothing reaches the sink after it."""
     steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
     end: RunEnd | None = None
     async with worker_in(browser, plan, options) as opened:
         runner = StepRunner(plan, opened.worker, options, opened.environment)
         evidence = EvidenceWriter(folder, runner, opened.worker)
-        async for event in replay(plan, runner, options, (opened.browser, opened.environment)):
-            if isinstance(event, RunEnd):
-                end = event
-            else:
-                yield await _with_evidence(event, steps, evidence)
+        async with aclosing(replay(plan, runner, options, (opened.browser, opened.environment))) as events:
+            async for event in events:
+                if isinstance(event, RunEnd):
+                    end = event
+                else:
+                    yield await _with_evidence(event, steps, evidence)
     if end is not None:
         violations = opened.worker.network().violations
         yield end.model_copy(update={"network": end.network.model_copy(update={"violations": violations})})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.events import (
@@ -21,7 +22,7 @@ from eikon_engine.replay.label import label
 from eikon_engine.trace.execution import SkillUsage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator
 
     from eikon_engine.outcome.outcomes import Verdict
     from eikon_engine.replay.options import ReplayOptions
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 async def replay(
     plan: Plan, runner: StepRunner, options: ReplayOptions, surroundings: tuple[str, Environment]
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event]:
     """Yield what happens; the run goes on when the reader asks for the next event.
 
     `surroundings` is the name of the browser and the environment of the replay.
@@ -50,13 +51,14 @@ async def replay(
     )
     ended_early = None
     for subgoal in plan.subgoals:
-        async for event in _subgoal(subgoal, runner, options):
-            yield event
-            if isinstance(event, SubgoalEnd):
-                ended_early = _reason(event.verdict, options)
-            elif isinstance(event, RunEnd):
-                yield event.model_copy(update={"network": runner.network()})
-                return
+        async with aclosing(_subgoal(subgoal, runner, options)) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, SubgoalEnd):
+                    ended_early = _reason(event.verdict, options)
+                elif isinstance(event, RunEnd):
+                    yield event.model_copy(update={"network": runner.network()})
+                    return
         if ended_early is not None:
             break
     yield RunEnd(ended_early=ended_early, network=runner.network())
@@ -66,7 +68,7 @@ def _reason(verdict: Verdict, options: ReplayOptions) -> str | None:
     return "stopped at the first divergence" if verdict == "diverged" and options.on_divergence == "stop" else None
 
 
-async def _subgoal(subgoal: PlannedSubgoal, runner: StepRunner, options: ReplayOptions) -> AsyncIterator[Event]:
+async def _subgoal(subgoal: PlannedSubgoal, runner: StepRunner, options: ReplayOptions) -> AsyncGenerator[Event]:
     trace = subgoal.subgoal
     yield SubgoalStart(
         number=subgoal.number,
@@ -81,16 +83,17 @@ async def _subgoal(subgoal: PlannedSubgoal, runner: StepRunner, options: ReplayO
         if isinstance(decision, Halt):
             yield RunEnd(ended_early=decision.reason)
             return
-        async for event in _step(planned, runner):
-            yield event
-            if isinstance(event, ActionEnd | SkillEnd):
-                verdicts.append(event.outcome.verdict)
+        async with aclosing(_step(planned, runner)) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, ActionEnd | SkillEnd):
+                    verdicts.append(event.outcome.verdict)
         if verdicts[-1] == "diverged" and options.on_divergence == "stop":
             break
     yield SubgoalEnd(number=subgoal.number, id=trace.id, verdict=worst(verdicts))
 
 
-async def _step(planned: PlannedStep, runner: StepRunner) -> AsyncIterator[Event]:
+async def _step(planned: PlannedStep, runner: StepRunner) -> AsyncGenerator[Event]:
     attempt = planned.subgoal.id
     if isinstance(planned.step, SkillUsage):
         skill = runner.skill(planned, planned.step)

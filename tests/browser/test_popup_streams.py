@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
@@ -24,9 +25,28 @@ EVENTS = Answer(content_type="text/event-stream", pieces=(b"data: 1\n\n", b"data
 HEARS = "<p id=p></p><script>new EventSource('/sse').onmessage = e => { p.textContent += e.data; };</script>"
 
 
+TRIES = 5
+"""Recordings of which one has to hear everything; a busy browser may not tell of a page in time."""
+
+
 def shows(text: str, page: int = 0) -> WaitFor:
     """Wait until a page has written something down."""
     return WaitFor(page=page, condition=FunctionCondition(expression=f"p.textContent === '{text}'"))
+
+
+def record(room: Room, folder: Path, actions: list[Action]) -> tuple[list[Observation], bool]:
+    """Perform actions on the live site; say whether the events of `/sse` were heard, all of them, or named if not."""
+    with room.desk() as desk, NetworkWriter(folder) as writer:
+        capture = room.portal.call(NetworkCapture, desk.worker.session, writer)
+        room.portal.call(capture.start)
+        recorded = [desk.ok(action) for action in actions]
+        room.portal.call(capture.close)
+    (events,) = [each for each in read_network(folder).exchanges if each.key.endswith("/sse")]
+    named = [warning for warning in capture.warnings if "/sse: its events were not heard" in warning]
+    assert len(named) == (events.response is None)
+    if events.response is not None:
+        assert sum(piece.length for piece in events.pieces) == sum(map(len, EVENTS.pieces))
+    return recorded, events.response is not None
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])
@@ -34,25 +54,22 @@ def shows(text: str, page: int = 0) -> WaitFor:
 def test_a_stream_that_a_popup_opens_while_it_loads_is_recorded_or_named(
     live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, opening: str, *, elsewhere: bool
 ) -> None:
-    """Events that come before anybody knows of the page come again; a browser that was too busy to tell is named."""
+    """Events that come before anybody knows of the page come again; a browser that was too busy to tell is named.
+
+    One of a few recordings is of a browser that was not.
+    """
     site.answers["/sse"] = EVENTS
     popup = site.put(HEARS)
     if elsewhere:
         popup = popup.replace(site.url, site.elsewhere)
     page = site.put(f"<a id=go {opening} href={popup}>Go</a>")
     actions: list[Action] = [Navigate(url=page), Click(target=at("#go")), shows("12", page=1)]
-    with live_browser.desk() as desk, NetworkWriter(tmp_path) as writer:
-        capture = live_browser.portal.call(NetworkCapture, desk.worker.session, writer)
-        live_browser.portal.call(capture.start)
-        recorded = [desk.ok(action) for action in actions]
-        live_browser.portal.call(capture.close)
-
-    (events,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/sse")]
-    if events.response is None:
-        assert [warning for warning in capture.warnings if "/sse: its events were not heard" in warning]
-        return
-    assert sum(piece.length for piece in events.pieces) == sum(map(len, EVENTS.pieces))
-    assert replay(sealed_browser, tmp_path, actions, recorded)[0] == recorded
+    for number in range(TRIES):
+        recorded, heard = record(live_browser, tmp_path / str(number), actions)
+        if heard:
+            assert replay(sealed_browser, tmp_path / str(number), actions, recorded)[0] == recorded
+            return
+    pytest.fail(f"none of {TRIES} recordings heard what the popup was told")
 
 
 def test_a_stream_of_a_popup_that_closes_is_kept(live_browser: Room, site: PageSite, tmp_path: Path) -> None:
@@ -60,13 +77,8 @@ def test_a_stream_of_a_popup_that_closes_is_kept(live_browser: Room, site: PageS
     site.answers["/sse"] = EVENTS
     page = site.put(f"<a id=go target=_blank href={site.put(HEARS)}>Go</a>")
     actions: list[Action] = [Navigate(url=page), Click(target=at("#go")), shows("12", page=1), ClosePage(page=1)]
-    with live_browser.recording(tmp_path) as desk:
-        for action in actions:
-            desk.ok(action)
 
-    (events,) = [each for each in read_network(tmp_path).exchanges if each.key.endswith("/sse")]
-    assert events.response is not None
-    assert sum(piece.length for piece in events.pieces) == sum(map(len, EVENTS.pieces))
+    assert any(record(live_browser, tmp_path / str(number), actions)[1] for number in range(TRIES))
 
 
 def test_popups_that_close_at_once_hold_nothing_up(live_browser: Room, site: PageSite, tmp_path: Path) -> None:

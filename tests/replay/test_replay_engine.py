@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from eikon_engine.errors import NetworkPartMissingError, ReplayDivergenceError
 from eikon_engine.outcome.events import JournalLine, RunEnd, RunStart
-from eikon_engine.replay import ReplayEngine, ReplayOptions
+from eikon_engine.replay import ReplayEngine, ReplayOptions, run
 from eikon_engine.replay.control import Decision, Halt, Proceed
 from eikon_engine.replay.plan import PlannedStep
+from eikon_engine.replay.worker_for import browser_for, worker_in
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from contextlib import AbstractAsyncContextManager
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 
@@ -73,3 +80,35 @@ def test_sealed_wants_a_recorded_network(tmp_path: Path) -> None:
 
     with pytest.raises(NetworkPartMissingError, match="--network live"):
         engine.replay(TRACES / "old_format")
+
+
+def test_whatever_ends_a_run_its_worker_is_gone_before_its_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that raises leaves nothing to be closed in a browser that is closed already."""
+    ends = []
+
+    @asynccontextmanager
+    async def noting(opening: AbstractAsyncContextManager[Any], name: str) -> AsyncIterator[Any]:
+        try:
+            async with opening as opened:
+                try:
+                    yield opened
+                finally:
+                    ends.append(f"{name} closes")
+        finally:
+            ends.append(f"{name} is closed")
+
+    def stumble(line: JournalLine) -> None:
+        if line.sequence > 3:
+            message = "the disk is full"
+            raise LookupError(message)
+
+    monkeypatch.setattr(run, "worker_in", lambda *asked: noting(worker_in(*asked), "worker"))
+    monkeypatch.setattr(run, "browser_for", lambda *asked: noting(browser_for(*asked), "browser"))
+    options = ReplayOptions(artifacts_dir=tmp_path / "run", readers=(stumble,))
+
+    with pytest.raises(LookupError, match="the disk is full"):
+        ReplayEngine(options).replay(TRACES / "shop_failing")
+
+    assert ends == ["worker closes", "worker is closed", "browser closes", "browser is closed"]

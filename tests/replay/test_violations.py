@@ -32,7 +32,14 @@ worker.onmessage = () => { document.getElementById('state').innerHTML = '<b id=c
 </script>"""
 
 
-@pytest.mark.parametrize("page", [PAGE, "<b id=closed>closed</b>"], ids=["escapes", "does not"])
+BYE = """<b id=closed>closed</b><script>
+for (const going of ['beforeunload', 'pagehide', 'visibilitychange', 'unload'])
+  addEventListener(going, () => { new Image().src = '/bye'; navigator.sendBeacon('/bye') });
+</script>"""
+"""Would send something when it is closed, but is not told then: neither when it is recorded nor when it is replayed."""
+
+
+@pytest.mark.parametrize("page", [PAGE, BYE], ids=["escapes", "does not"])
 def test_a_replay_that_leaks_is_not_faithful(tmp_path: Path, page: str) -> None:
     """A page that looks as it did, after asking past the recording, is unverifiable, and the summary says why."""
     with serve_pages() as site:

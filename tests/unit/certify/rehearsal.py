@@ -60,6 +60,8 @@ class Stage:
     misses: Callable[[int, ExecutionTrace], tuple[NetworkMiss, ...]] = lambda _run, _trace: ()
     violations: tuple[HermeticityViolation, ...] = ()
     """What every run lets past the recorded network."""
+    reasons: tuple[str, ...] = ()
+    """What every run says of its verdict."""
 
     def record(self, folder: Path, dom: BlobStore) -> ExecutionTrace:
         """Write the trace of run 0, 500 ms of page time, into a folder."""
@@ -129,7 +131,8 @@ class Stage:
             masked=masked.names,
         )
         network = NetworkOutcome(misses=misses, violations=self.violations)
-        return RunSeen(outcome=_outcome(action, network), gallery={page_key(seen.pages[0]): page})
+        outcome = _outcome(action, network).model_copy(update={"reasons": self.reasons})
+        return RunSeen(outcome=outcome, gallery={page_key(seen.pages[0]): page})
 
 
 def observe(page: PageSnapshot, virtual_ms: float, changes: dict[str, object]) -> Observation:

@@ -19,7 +19,8 @@ from eikon_engine.certify.seen import RunSeen
 from eikon_engine.errors import UsageError
 from eikon_engine.network.matching import Hit, Miss, Playback
 from eikon_engine.network.store import NetworkWriter, read_network
-from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss
+from eikon_engine.outcome.outcomes import HermeticityViolation, NetworkMiss, NetworkOutcome
+from eikon_engine.replay.collect import escape_reasons
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.execution import ExecutionTrace
@@ -74,6 +75,19 @@ def test_runs_from_which_something_escaped_are_not_certified() -> None:
     assert (finding.runs, finding.subgoal) == (3, "")
     assert finding.message.startswith("CONNECT shop.test:443 got past the recorded network")
     assert "unverifiable at the whole run: cannot be compared" in render_certification(report)
+
+
+def test_what_was_missed_late_is_told_beside_what_escaped() -> None:
+    """An escape does not hide what else keeps a run from proving anything, and is told once."""
+    escaped = HermeticityViolation(kind="page", method="CONNECT", target="shop.test:443")
+    late = "GET http://shop.test/late: it was not recorded; it was blocked after the last action was compared"
+    reasons = (late, *escape_reasons(NetworkOutcome(violations=(escaped,))))
+
+    report = rehearse(Stage(lambda _run, _budget: page_of("a"), violations=(escaped,), reasons=reasons)).report
+
+    first, second = report.findings
+    assert first.message.startswith("CONNECT shop.test:443 got past the recorded network")
+    assert second.message == late
 
 
 @pytest.mark.parametrize("body", ["saved {} by us", '{{"at":"{}","n":1}}'])

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from eikon_engine.errors import BundlePathError, TraceError, TraceFieldError, TraceMissingError, TraceSyntaxError
 from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.har_export import export_har, har_text
+from eikon_engine.network.har_file import open_har
 from eikon_engine.network.har_import import HarImport, import_har
 from eikon_engine.network.keys import request_key
 from eikon_engine.network.moment import Moment
@@ -452,6 +453,32 @@ def test_an_ordinal_of_two_exchanges_is_told(change: dict[str, object] | None, m
         import_har(tmp_path / "a.har", tmp_path / "network")
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"occurrence": 0}, "occurrence: 0 of GET http"),
+        ({"completion": 0}, "completion: 0 is taken by exchange 0"),
+        (
+            {"pieces": [{"length": 0, "moment": {"order": 0, "at_ms": 0, "phase": 0}}]},
+            "pieces.0.moment.order: 0 is taken by exchange 0",
+        ),
+    ],
+)
+def test_a_place_claimed_twice_is_told_with_its_entry(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    """Two exchanges of an edited HAR that want one place are named as they stand in the HAR."""
+    with NetworkWriter(tmp_path / "n") as writer:
+        for ordinal in range(2):
+            writer.append(make_exchange(ordinal=ordinal, occurrence=ordinal))
+    har: Any = export_har(read_network(tmp_path / "n"), began=BEGAN, version="1")
+    har["log"]["entries"][1]["_eikon"].update(change)
+    (tmp_path / "a.har").write_text(json.dumps(har))
+
+    with pytest.raises(TraceFieldError) as caught:
+        import_har(tmp_path / "a.har", tmp_path / "network")
+
+    assert caught.value.message.startswith(f"{tmp_path / 'a.har'}: log.entries[1]._eikon: {message}")
+
+
 def test_an_attachment_that_leads_out_is_named(tmp_path: Path) -> None:
     """A body that the file names elsewhere than beside it is told with its entry."""
     with pytest.raises(
@@ -507,3 +534,30 @@ def test_what_is_no_file_with_a_har_is_told(
 
     with pytest.raises(kind, match=r"a\.har"):
         import_har(tmp_path / "a.har", tmp_path / "network")
+
+
+@pytest.mark.parametrize("fault", [RuntimeError("a fault of ours"), RecursionError(), OSError("no space left")])
+@pytest.mark.parametrize("name", ["a.zip", "a.har"])
+def test_a_fault_while_a_har_is_open_stays_what_it_is(name: str, fault: Exception, tmp_path: Path) -> None:
+    """Only what reading the file runs into is said of the file; what its reader runs into is not."""
+    har = json.dumps({"log": {"entries": []}})
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("har.har", har)
+    (tmp_path / "a.har").write_text(har)
+
+    with pytest.raises(type(fault)) as caught, open_har(tmp_path / name):
+        raise fault
+
+    assert caught.value is fault
+
+
+def test_a_damaged_body_of_an_archive_is_told(tmp_path: Path) -> None:
+    """A body that is spoilt is found when it is read, after the archive was opened, and told of the archive."""
+    har = {"log": {"entries": [entry(response__content={"size": 2, "_file": "x.txt"})]}}
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("har.har", json.dumps(har))
+        archive.writestr("x.txt", "the body")
+    (tmp_path / "a.zip").write_bytes((tmp_path / "a.zip").read_bytes().replace(b"the body", b"another!"))
+
+    with pytest.raises(TraceSyntaxError, match=r"a\.zip: no zip archive that can be read \(Bad CRC-32"):
+        import_har(tmp_path / "a.zip", tmp_path / "network")
