@@ -116,6 +116,11 @@ class PageLedger:
         begun = self.answered.get(request)
         return begun is not None and request.resource_type in STREAMED and time.monotonic() - begun > STREAM_S
 
+    @property
+    def so_far(self) -> Happenings:
+        """Return what happened since the last observation."""
+        return self._now
+
     def take(self) -> Happenings:
         """Return what happened since the last call, and begin anew."""
         happened, self._now = self._now, Happenings()

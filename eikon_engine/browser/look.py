@@ -52,7 +52,7 @@ FRAME: Final = """() => new Promise(painted => {
   frame.finish();
 })"""
 """Answer after the next frame, in which the events of animations that ended are sent."""
-FRAME_S: Final = 0.5
+FRAME_S: Final = 3.0
 """Wall time after which a page counts as one that is not painted."""
 
 

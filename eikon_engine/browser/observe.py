@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -223,6 +224,11 @@ def _main_page(request: Request) -> Page | None:
     except Error:
         return None
     return frame.page if frame.parent_frame is None else None
+
+
+def unheard_of(session: Session, recorded: Observation) -> int:
+    """Count the requests and messages of a recorded action that pages have not made yet."""
+    return sum((Counter(recorded.requests) - Counter(_keys(session, session.ledger.so_far))).values())
 
 
 def _keys(session: Session, happened: Happenings) -> list[str]:

@@ -92,6 +92,8 @@ class Rest:
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
+        self._forced = False
+        """Whether the gate is open for want of patience."""
         self.acts_apart = False
         """Whether looking for a target is a phase of its own, as in what is recorded by the natural clock."""
         self.acted_ms: float | None = None
@@ -205,11 +207,18 @@ class Rest:
             yield
         finally:
             give_up.cancel()
+            self._forced = False
             self.gate.set()
 
     def _let_go(self) -> None:
-        self.notes.append(f"something took more than {BLOCKED_S:.0f} s: answers may have come in its midst")
+        self._forced = True
         self.gate.set()
+
+    def note_given(self) -> None:
+        """Note that something goes to a page: in the midst of what should hold it back, where that took too long."""
+        if self._forced:
+            self._forced = False
+            self.notes.append(f"something took more than {BLOCKED_S:.0f} s, and an answer came in its midst")
 
     async def may_pass(self, request: Request) -> None:
         """Wait until answers may be delivered, or a document stands still for this one."""
@@ -221,6 +230,8 @@ class Rest:
             finally:
                 for each in waits:
                     each.cancel()
+        if request not in standstills:
+            self.note_given()
 
     async def drive(self, task: asyncio.Future[_Loaded]) -> None:
         """Wait for what needs the recording to go on, such as a document that loads; its outcome is for the caller."""

@@ -223,6 +223,8 @@ class Schedule:
         self.late += order in self._skipped or not in_time
         self._skipped.discard(order)
         self._delivering = 1
+        if not blocking:
+            self._rest.note_given()
         turn.granted.set()
         await self._given(turn)
         self._delivering = 0

@@ -134,6 +134,7 @@ class _Line:
             while True:
                 pass_on = await self._from_server.get()
                 await self._sockets.session.rest.gate.wait()
+                self._sockets.session.rest.note_given()
                 await pass_on()
                 self.waiting -= 1
                 self._sockets.session.ledger.note_news()

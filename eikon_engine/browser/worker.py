@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from eikon_engine.browser.observe import Sight, observe
+from eikon_engine.browser.observe import Sight, observe, unheard_of
 from eikon_engine.browser.perform import perform
 from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.browser.session import SessionOptions, open_session
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Identity
 
 
-SILENCE_S = 300.0
+SILENCE_S: Final = 300.0
 """Wall time after which an action counts as never ending: a last defence behind the deadlines in page time."""
-LOOKING = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
+HEARD_S: Final = 1.0
+"""Wall time after which a recorded request that nobody has heard of counts as not made."""
+HEAR_EVERY_S: Final = 0.02
+LOOKING: Final = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
 """Actions that do nothing to a page: no page time passes after them."""
 
 
@@ -98,6 +102,7 @@ class BrowserWorker:
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
         await self.session.rest.settle(self._settle_ms(action, recorded))
+        await self._hear_of(recorded)
         error = error or self._unasked_answers(action, armed)
         sight = await observe(self.session, deed.bound)
         self.session.rest.end()
@@ -167,6 +172,15 @@ class BrowserWorker:
         if recorded is None:
             return 0.0 if isinstance(action, LOOKING) else self.session.environment.settle_ms
         return max(0.0, recorded.virtual_ms - self.session.rest.used_ms)
+
+    async def _hear_of(self, recorded: Observation | None) -> None:
+        """Wait a little for requests of the recording: the browser tells of some only a while after they were made."""
+        if recorded is None or self.session.rest.agenda is None:
+            return
+        deadline = time.monotonic() + HEARD_S
+        while time.monotonic() < deadline and unheard_of(self.session, recorded):
+            await asyncio.sleep(HEAR_EVERY_S)
+            await self.session.rest.quiesce()
 
     def _unasked_answers(self, action: Action, armed: int) -> ActionError | None:
         answers = self.session.ledger.answers

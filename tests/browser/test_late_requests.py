@@ -1,0 +1,42 @@
+"""What a page asks for is told late by a busy browser; a replay knows what to wait for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.actions import FunctionCondition, Navigate, WaitFor
+from tests.browser.pages import Answer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.desk import Room
+    from tests.browser.pages import PageSite
+
+PAGE = """<img id=i><script>
+const { port1, port2 } = new MessageChannel();
+let hops = 0;
+port1.onmessage = () => { if (hops++ < 8000) port2.postMessage(0); else i.src = '/i.svg'; };
+port2.postMessage(0);
+</script>"""
+"""Asks for a picture after some wall time that no clock of a page measures, and that nobody can see pass."""
+PICTURE = "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>"
+
+
+def test_a_recorded_request_is_waited_for(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+) -> None:
+    """It belongs to the action in which the recording has it, though the page seems to be at rest before."""
+    site.answers["/i.svg"] = Answer(body=PICTURE, content_type="image/svg+xml")
+    visit = Navigate(url=site.put(PAGE))
+    shown = WaitFor(condition=FunctionCondition(expression="i.complete && i.naturalWidth === 9"))
+    with live_browser.recording(tmp_path) as desk:
+        visited, waited = desk.ok(visit), desk.ok(shown)
+    both = tuple(sorted((*visited.requests, *waited.requests)))
+    recorded = visited.model_copy(update={"requests": both})
+    with sealed_browser.sealed(tmp_path) as desk:
+        seen = desk.do(visit, recorded).observation
+
+    assert seen is not None
+    assert seen.requests == both
+    assert any(key.endswith("/i.svg") for key in both)
