@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -61,6 +61,10 @@ class Happenings:
     keys: list[str] = field(default_factory=list)
     """Keys of what went over WebSockets."""
 
+    def then(self, later: Happenings) -> Happenings:
+        """Join with what happened afterwards."""
+        return Happenings(**{each.name: getattr(self, each.name) + getattr(later, each.name) for each in fields(self)})
+
 
 class PageLedger:
     """Number the pages of a context in the order of opening, and note what they do."""
@@ -82,6 +86,8 @@ class PageLedger:
         """What went wrong where nobody could be told at once."""
         self.news = 0
         """How often something happened of which no request tells."""
+        self.heard = 0
+        """How many requests have begun or ended, and pages opened."""
         self._awaited: dict[Request, asyncio.Event] = {}
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
@@ -116,15 +122,14 @@ class PageLedger:
         begun = self.answered.get(request)
         return begun is not None and request.resource_type in STREAMED and time.monotonic() - begun > STREAM_S
 
-    @property
-    def so_far(self) -> Happenings:
-        """Return what happened since the last observation."""
-        return self._now
-
     def take(self) -> Happenings:
         """Return what happened since the last call, and begin anew."""
         happened, self._now = self._now, Happenings()
         return happened
+
+    def put_back(self, happened: Happenings) -> None:
+        """Undo `take`: what is observed again has happened since the last observation."""
+        self._now = happened.then(self._now)
 
     @property
     def downloads_begun(self) -> int:
@@ -179,6 +184,7 @@ class PageLedger:
 
     def _on_page(self, page: Page) -> None:
         self._now.opened.append(len(self.pages))
+        self.heard += 1
         self.pages.append(page)
         page.on("close", self._on_close)
         page.on("crash", self._on_crash)
@@ -234,6 +240,7 @@ class PageLedger:
         if request.url.startswith(NOT_NETWORK):
             return
         self._now.requests.append(request)
+        self.heard += 1
         if request.resource_type not in LONG_LIVED:
             self.in_flight.add(request)
             self.changed.set()
@@ -254,11 +261,13 @@ class PageLedger:
             self.uncommitted.add(request)
 
     def _on_request_finished(self, request: Request) -> None:
+        self.heard += 1
         self._arrived = self._arrived or request.is_navigation_request()
         self._land(request)
         self.changed.set()
 
     def _on_request_failed(self, request: Request) -> None:
+        self.heard += 1
         self._arrived = self._arrived or request.is_navigation_request()
         self.forget(request)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.bind import Readiness, look
-from eikon_engine.browser.ledger import describe_download
+from eikon_engine.browser.ledger import Happenings, describe_download
 from eikon_engine.browser.net_errors import playable
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.browser.traffic import STEPPING_STONE
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
     from playwright.async_api import Download, Page, Request
 
     from eikon_engine.browser.bind import Bound
-    from eikon_engine.browser.ledger import Happenings
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.observation import DownloadSeen
 
@@ -55,6 +53,8 @@ class Sight:
     """DOM by page ordinal, without secrets."""
     downloads: tuple[tuple[DownloadSeen, bytes | None, str], ...] = ()
     """Downloads with their content and URL."""
+    happened: Happenings = field(default_factory=Happenings, repr=False)
+    """What was taken from the ledger for it."""
 
 
 async def observe(session: Session, bound: Bound | None) -> Sight:
@@ -88,7 +88,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         acted_ms=session.rest.acted_ms,
         virtual_ms=virtual_ms,
     )
-    return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads))
+    return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads), happened=happened)
 
 
 async def _undisturbed(
@@ -224,11 +224,6 @@ def _main_page(request: Request) -> Page | None:
     except Error:
         return None
     return frame.page if frame.parent_frame is None else None
-
-
-def unheard_of(session: Session, recorded: Observation) -> int:
-    """Count the requests and messages of a recorded action that pages have not made yet."""
-    return sum((Counter(recorded.requests) - Counter(_keys(session, session.ledger.so_far))).values())
 
 
 def _keys(session: Session, happened: Happenings) -> list[str]:

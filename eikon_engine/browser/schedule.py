@@ -41,8 +41,12 @@ PATIENCE_S: Final = 0.05
 """Wall time between two looks at what keeps a turn from being over."""
 CALM: Final = 2
 """Round trips without news after which a page asks for nothing more, as when the session comes to rest."""
-LOADING_S: Final = 0.1
-"""Wall time that a page which loads has besides: what its markup asks for is heard of after the page has answered."""
+EXPECTED_S: Final = 0.5
+"""Wall time within which what a recording has next is heard of: a busy browser tells of a request after the page that
+made it has answered. It passes only where something does not come, or comes in another order."""
+UNTIMED_S: Final = 0.1
+"""As above, for what has no moment, as in foreign HAR files: its order is that of completion, and often not met."""
+LOOK_EVERY_S: Final = 0.02
 
 
 @dataclass(slots=True, eq=False)
@@ -273,21 +277,29 @@ class Schedule:
     async def _comes_alone(self, turn: _Turn) -> bool:
         """Let the pages come to rest; say whether the turn is still the first one."""
         before = set(self._waiting)
+        expected_until = time.monotonic() + (EXPECTED_S if self._coming[0][1].phase else UNTIMED_S)
+        calm = 0
         try:
             async with asyncio.timeout(BLOCKED_S):
-                calm, calm_at = 0, 0.0
-                while calm < CALM or time.monotonic() < calm_at:
+                while calm < CALM or time.monotonic() < expected_until:
                     seen = await self._look(before)
                     if seen is None:
                         return False
                     rests = seen.pending <= self.unanswered_fetches() and not self._rest.at_work
                     calm = calm + 1 if rests else 0
-                    if seen.loading and not calm_at:
-                        calm_at = time.monotonic() + LOADING_S
+                    if calm >= CALM:
+                        await self._pause(before)
         except TimeoutError:
             # The page does nothing but wait for an answer, as a synchronous request does, or the machine is very slow.
             self._rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
         return turn is self._first_due()
+
+    async def _pause(self, before: set[int]) -> None:
+        """Let a moment go by, or less if something waits that did not wait `before`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY_S):
+                while not self._is_overtaken(before):
+                    await self.woken()
 
     def _is_overtaken(self, before: set[int]) -> bool:
         """Say whether something waits that did not wait `before`, or a page has come to a standstill."""

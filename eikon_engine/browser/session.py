@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from eikon_engine.trace.environment import Environment
 
 
-PLAIN_SCRIPTS: Final = ("init_streams.js", "init_shadow.js", "init_standstill.js", "init_downloads.js", "init_look.js")
+PLAIN_SCRIPTS: Final = (
+    "init_streams.js",
+    "init_shadow.js",
+    "init_standstill.js",
+    "init_downloads.js",
+    "init_work.js",
+    "init_look.js",
+)
 """Init scripts without settings."""
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, Page, Request, Route
 
     from eikon_engine.browser.session import Session, SessionOptions
+    from eikon_engine.browser.worker import Agrees
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.observation import Observation, PageObservation
 
@@ -89,7 +90,12 @@ class SnapshotPlayer:
         self._traffic = traffic
         self._shown: dict[int, PageObservation] = {}
 
-    async def execute(self, action: actions.Action, recorded: Observation | None = None) -> Performed:
+    async def execute(
+        self,
+        action: actions.Action,
+        recorded: Observation | None = None,
+        agrees: Agrees | None = None,  # noqa: ARG002 - what is shown does not change by itself
+    ) -> Performed:
         """Bind the target of the action on the page as it was before it, then move on to what it led to.
 
         Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
     from eikon_engine.browser.sink import Sink
-    from eikon_engine.browser.worker import Performed, Worker
+    from eikon_engine.browser.worker import Agrees, Performed, Worker
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.observation import Observation
@@ -22,9 +22,11 @@ class WatchedWorker:
         self._session = session
         self._sink = sink
 
-    async def execute(self, action: Action, recorded: Observation | None = None) -> Performed:
-        """Perform exactly one action; `recorded` is what the recording saw after it."""
-        return await self._worker.execute(action, recorded)
+    async def execute(
+        self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None
+    ) -> Performed:
+        """Perform exactly one action; `recorded` is what the recording saw after it, `agrees` compares with that."""
+        return await self._worker.execute(action, recorded, agrees)
 
     async def picture(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""

@@ -7,11 +7,12 @@ import json
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
-from eikon_engine.browser.observe import Sight, observe, unheard_of
+from eikon_engine.browser.observe import Sight, observe
 from eikon_engine.browser.perform import perform
 from eikon_engine.browser.perform.deed import Deed, require_page
+from eikon_engine.browser.quiet import stay_quiet
 from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
@@ -20,7 +21,7 @@ from eikon_engine.trace.dom import PageSnapshot, masked_text
 from eikon_engine.trace.execution import Failed, Result, Succeeded
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from playwright.async_api import Browser
 
@@ -34,9 +35,10 @@ if TYPE_CHECKING:
 
 SILENCE_S: Final = 300.0
 """Wall time after which an action counts as never ending: a last defence behind the deadlines in page time."""
-HEARD_S: Final = 1.0
-"""Wall time after which a recorded request that nobody has heard of counts as not made."""
-HEAR_EVERY_S: Final = 0.02
+AGREE_S: Final = 1.0
+"""Wall time within which a sealed page gets to where the recording saw it, while its clock stands: a busy browser tells
+of a request, or runs a script that has come, some time after the page has said that it is at rest."""
+AGREE_EVERY_S: Final = 0.02
 LOOKING: Final = (AnswerDialog, Assert, ExtractDom, Note, Screenshot)
 """Actions that do nothing to a page: no page time passes after them."""
 
@@ -60,17 +62,38 @@ class Performed:
     """Snapshots and downloads behind the observation."""
 
 
+Agrees: TypeAlias = "Callable[[Performed], bool]"
+"""Says whether what was observed is what was recorded."""
+
+
 class Worker(Protocol):
     """Something that performs actions one at a time."""
 
-    async def execute(self, action: Action, recorded: Observation | None = None) -> Performed:
-        """Perform exactly one action; `recorded` is what the recording saw after it."""
+    async def execute(
+        self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None
+    ) -> Performed:
+        """Perform exactly one action; `recorded` is what the recording saw after it, `agrees` compares with that."""
 
     async def picture(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""
 
     def network(self) -> NetworkOutcome:
         """Sum up how the requests were met so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """An action that was performed, before it is observed."""
+
+    action: Action
+    deed: Deed
+    error: ActionError | None
+    armed: int
+    """Answers that waited for dialogs when it began."""
+
+    @property
+    def uses_answers(self) -> bool:
+        return self.armed > 0 and not isinstance(self.action, AnswerDialog)
 
 
 class BrowserWorker:
@@ -80,10 +103,13 @@ class BrowserWorker:
         """Work in an open session."""
         self.session = session
 
-    async def execute(self, action: Action, recorded: Observation | None = None) -> Performed:
+    async def execute(
+        self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None
+    ) -> Performed:
         """Perform exactly one action, let its page time pass, and observe.
 
         An action that cannot be performed as asked gives a `Failed` result; what the pages show then is observed too.
+        In a sealed session whose pages do not show what `agrees`, they are observed again until they do, for a while.
 
         Raises:
             BrowserDiedError: the browser went away, or does not answer.
@@ -92,20 +118,31 @@ class BrowserWorker:
         patience = max(SILENCE_S, 2 * action.timeout_ms / 1000)
         try:
             async with asyncio.timeout(patience):
-                return await self._execute(action, recorded)
+                return await self._execute(action, recorded, agrees)
         except TimeoutError as error:
             message = f"{action.type} was not over within {patience:.0f} s; the browser does not answer"
             raise BrowserDiedError(message) from error
 
-    async def _execute(self, action: Action, recorded: Observation | None) -> Performed:
+    async def _execute(self, action: Action, recorded: Observation | None, agrees: Agrees | None) -> Performed:
         await self.session.rest.begin(*self._begin_ms(recorded))
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
-        await self.session.rest.settle(self._settle_ms(action, recorded))
-        await self._hear_of(recorded)
-        error = error or self._unasked_answers(action, armed)
+        rest = self.session.rest
+        await rest.settle(self._settle_ms(action, recorded))
+        if rest.agenda is None and not rest.natural:
+            await stay_quiet(rest, self.session.ledger)
+        asked = _Asked(action=action, deed=deed, error=error, armed=armed)
+        performed = await self._observed(asked)
+        if agrees is not None and rest.agenda is not None:
+            performed = await self._agreed(performed, agrees, asked)
+        if asked.uses_answers:
+            self.session.ledger.answers.clear()
+        rest.end()
+        return performed
+
+    async def _observed(self, asked: _Asked) -> Performed:
+        deed, error = asked.deed, asked.error or self._unasked_answers(asked)
         sight = await observe(self.session, deed.bound)
-        self.session.rest.end()
         return Performed(
             result=Succeeded() if error is None else self._failed(error),
             observation=sight.observation,
@@ -115,6 +152,17 @@ class BrowserWorker:
             picture=deed.picture,
             sight=sight,
         )
+
+    async def _agreed(self, performed: Performed, agrees: Agrees, asked: _Asked) -> Performed:
+        """Observe again what does not agree, for as long as pages may be behind; nothing is done to them."""
+        deadline = time.monotonic() + AGREE_S
+        while not agrees(performed) and time.monotonic() < deadline:
+            await asyncio.sleep(AGREE_EVERY_S)
+            await self.session.rest.quiesce()
+            if performed.sight is not None:
+                self.session.ledger.put_back(performed.sight.happened)
+            performed = await self._observed(asked)
+        return performed
 
     async def snapshot(self, page: int) -> PageSnapshot:
         """Take the DOM of an open page as it is now, without secrets.
@@ -173,22 +221,11 @@ class BrowserWorker:
             return 0.0 if isinstance(action, LOOKING) else self.session.environment.settle_ms
         return max(0.0, recorded.virtual_ms - self.session.rest.used_ms)
 
-    async def _hear_of(self, recorded: Observation | None) -> None:
-        """Wait a little for requests of the recording: the browser tells of some only a while after they were made."""
-        if recorded is None or self.session.rest.agenda is None:
-            return
-        deadline = time.monotonic() + HEARD_S
-        while time.monotonic() < deadline and unheard_of(self.session, recorded):
-            await asyncio.sleep(HEAR_EVERY_S)
-            await self.session.rest.quiesce()
-
-    def _unasked_answers(self, action: Action, armed: int) -> ActionError | None:
-        answers = self.session.ledger.answers
-        if isinstance(action, AnswerDialog) or not armed or not answers:
+    def _unasked_answers(self, asked: _Asked) -> ActionError | None:
+        missing = len(self.session.ledger.answers) if asked.uses_answers else 0
+        if not missing:
             return None
-        missing = len(answers)
-        answers.clear()
-        message = f"{action.type} was to open {missing} more dialog(s) for the answers given before; none came"
+        message = f"{asked.action.type} was to open {missing} more dialog(s) for the answers given before; none came"
         return DialogMissingError(message)
 
     def _failed(self, error: ActionError) -> Failed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.comparison import Comparison, Place
@@ -25,12 +26,21 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.worker import Performed, Worker
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome, ResponseChange, Verdict
+    from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.execution import ActionTrace, Result, SkillUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Compared:
+    """What an action showed, against what was recorded of it."""
+
+    divergences: tuple[Divergence, ...]
+    masked: tuple[str, ...]
+    """Masks that hid something."""
 
 
 class StepRunner:
@@ -44,6 +54,8 @@ class StepRunner:
         self._options = options
         self._misses_seen = 0
         self._strays_seen = 0
+        self._diverged = False
+        """Whether an action did; what comes after it is not waited for."""
         self._changes: tuple[ResponseChange, ...] = ()
         self.last: Performed | None = None
         """What the last action showed; evidence for the artifacts."""
@@ -58,15 +70,13 @@ class StepRunner:
                 update={"verdict": "diverged", "divergences": changed, "unverifiable": ()}
             )
         begin = time.perf_counter()
-        action = recorded.action
-        if self._options.timeout_ms is not None:
-            action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
-        performed = await self._worker.execute(relocated_action(action, self._plan.urls), recorded.observation)
-        self.last = performed
+        performed = self.last = await self._perform(planned, recorded)
         for watch in self._options.watchers:
             watch(planned, performed)
-        masked = apply_masks(self._comparison(planned, recorded, performed), self._plan.trace.masks)
-        divergences = (*changed, *detect(masked.comparison))
+        compared = self._compared(planned, recorded, performed)
+        divergences = (*changed, *compared.divergences)
+        self._diverged = self._diverged or bool(divergences)
+        self._turn_over(planned)
         unverifiable = self._unverifiable(recorded, performed)
         return ActionOutcome(
             id=recorded.id,
@@ -79,7 +89,7 @@ class StepRunner:
             observation=performed.observation,
             divergences=divergences,
             unverifiable=unverifiable,
-            masked=masked.names,
+            masked=compared.masked,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 
@@ -116,9 +126,7 @@ class StepRunner:
 
     def observed_dom(self, page: int) -> PageSnapshot | None:
         """Return the DOM of a page after the last action."""
-        if self.last is None or self.last.sight is None:
-            return None
-        return self.last.sight.snapshots.get(page)
+        return None if self.last is None else _observed_dom(self.last, page)
 
     def network(self) -> NetworkOutcome:
         """Sum up how the requests were met, with every changed answer put to the action during which it came."""
@@ -126,35 +134,47 @@ class StepRunner:
         rest = outcome.response_changes[len(self._changes) :]
         return outcome.model_copy(update={"response_changes": (*self._changes, *rest)})
 
+    async def _perform(self, planned: PlannedStep, recorded: ActionTrace) -> Performed:
+        action = recorded.action
+        if self._options.timeout_ms is not None:
+            action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
+
+        def agrees(performed: Performed) -> bool:
+            return not self._compared(planned, recorded, performed).divergences
+
+        moved = relocated_action(action, self._plan.urls)
+        return await self._worker.execute(moved, recorded.observation, None if self._diverged else agrees)
+
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before anything is done in the new one."""
         here, self._environment = self._environment, None
         return () if here is None else tuple(detect_environment(_place(planned), self._plan.trace.environment, here))
 
-    def _comparison(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> Comparison:
-        return Comparison(
+    def _compared(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> _Compared:
+        """Compare what an action showed, as far as it has been observed; nothing is counted as seen yet."""
+        comparison = Comparison(
             place=_place(planned),
             recorded=recorded,
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
-            misses=self._new_misses(),
+            misses=self._worker.network().misses[self._misses_seen :],
             response_changes=self._response_changes(planned),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
-            observed_dom=self.observed_dom,
+            observed_dom=lambda page: _observed_dom(performed, page),
         )
+        masked = apply_masks(comparison, self._plan.trace.masks)
+        return _Compared(divergences=detect(masked.comparison), masked=masked.names)
 
-    def _new_misses(self) -> tuple[NetworkMiss, ...]:
-        misses = self._worker.network().misses
-        new = misses[self._misses_seen :]
-        self._misses_seen = len(misses)
-        return new
+    def _turn_over(self, planned: PlannedStep) -> None:
+        """Count what came to the network so far as seen: what comes next belongs to the next action."""
+        self._misses_seen = len(self._worker.network().misses)
+        self._changes = self._response_changes(planned)
 
     def _response_changes(self, planned: PlannedStep) -> tuple[ResponseChange, ...]:
         """Return the answers that differ so far; those that are new came during this step."""
         here = {"subgoal": planned.subgoal.id, "sequence": planned.step.sequence}
         new = self._worker.network().response_changes[len(self._changes) :]
-        self._changes = (*self._changes, *(change.model_copy(update=here) for change in new))
-        return self._changes
+        return (*self._changes, *(change.model_copy(update=here) for change in new))
 
     def _not_performed(self, recorded: ActionTrace) -> ActionOutcome:
         """Reproduce an action that was blocked when it was recorded: by not performing it."""
@@ -200,6 +220,10 @@ class StepRunner:
             return Succeeded(), skill.run(page), ()
         except SkillError as error:
             return Failed(code=error.code, message=error.message), None, ()
+
+
+def _observed_dom(performed: Performed, page: int) -> PageSnapshot | None:
+    return None if performed.sight is None else performed.sight.snapshots.get(page)
 
 
 def _comparable_result(recorded: ActionTrace, performed: Performed) -> Result:

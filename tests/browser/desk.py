@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
     from playwright.async_api import Browser
 
-    from eikon_engine.browser.worker import BrowserWorker, Performed
+    from eikon_engine.browser.worker import Agrees, BrowserWorker, Performed
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.observation import Observation
@@ -62,9 +62,9 @@ class Desk:
     worker: BrowserWorker
     site: PageSite
 
-    def do(self, action: Action, recorded: Observation | None = None) -> Performed:
+    def do(self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None) -> Performed:
         """Perform one action."""
-        return self.portal.call(self.worker.execute, action, recorded)
+        return self.portal.call(self.worker.execute, action, recorded, agrees)
 
     def ok(self, action: Action) -> Observation:
         """Perform one action that succeeds; give what was observed."""

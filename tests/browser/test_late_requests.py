@@ -35,8 +35,8 @@ def test_a_recorded_request_is_waited_for(
     both = tuple(sorted((*visited.requests, *waited.requests)))
     recorded = visited.model_copy(update={"requests": both})
     with sealed_browser.sealed(tmp_path) as desk:
-        seen = desk.do(visit, recorded).observation
+        seen = desk.do(visit, recorded, lambda now: now.observation is not None and now.observation.requests == both)
 
-    assert seen is not None
-    assert seen.requests == both
+    assert seen.observation is not None
+    assert seen.observation.requests == both
     assert any(key.endswith("/i.svg") for key in both)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from eikon_engine.browser.worker import Agrees
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.observation import Observation
     from tests.browser.desk import Room
@@ -45,6 +46,11 @@ def record(room: Room, folder: Path, actions: Iterable[Action]) -> list[Observat
         return [desk.ok(action) for action in actions]
 
 
+def shows(expected: Observation) -> Agrees:
+    """Compare with an observation as a whole."""
+    return lambda performed: performed.observation == expected
+
+
 def replay(
     room: Room, folder: Path, actions: Iterable[Action], recorded: list[Observation]
 ) -> tuple[list[Observation], NetworkOutcome]:
@@ -53,7 +59,7 @@ def replay(
     with room.sealed(folder) as desk:
         seen = []
         for action, expected in zip(actions, recorded, strict=True):
-            performed = desk.do(action, expected)
+            performed = desk.do(action, expected, agrees=shows(expected))
             assert performed.observation is not None
             assert performed.error is None, performed.error
             seen.append(performed.observation)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 NOW, LATER = 0, 9
 """Phases."""
 GENEROUS_S = 5
+LATE_S = 0.1
 
 
 def moments(phase: int, count: int = 3) -> tuple[Moment, ...]:
@@ -188,3 +189,20 @@ def test_stopping_is_no_fault() -> None:
     asyncio.run(run())
 
     assert ledger.fault is None
+
+
+def test_what_is_heard_of_late_still_comes_first() -> None:
+    """A busy browser tells of a request some time after the page that made it has answered that it asks for no more."""
+    log: list[str] = []
+
+    async def run() -> int:
+        async with scheduled(moments(NOW, 2)) as schedule:
+            later = asyncio.ensure_future(Giving(schedule, moments(NOW)[1], log).end())
+            await asyncio.sleep(LATE_S)
+            await Giving(schedule, moments(NOW)[0], log).end()
+            await later
+            return schedule.late
+
+    late = asyncio.run(run())
+
+    assert (log, late) == (["begin 0", "end 0", "begin 1", "end 1"], 0)

@@ -1,0 +1,65 @@
+"""What the browser does for a page beside its main thread keeps the page from being at rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.trace.actions import Navigate
+from tests.browser.test_sealed import both
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.desk import Desk, Room
+    from tests.browser.pages import PageSite
+
+SLOW = """<script>
+const salt = new Uint8Array(8);
+crypto.subtle.importKey('raw', salt, 'PBKDF2', false, ['deriveBits'])
+  .then(key => crypto.subtle.deriveBits({ name: 'PBKDF2', hash: 'SHA-512', salt, iterations: 1500000 }, key, 256))
+  .then(() => { document.title = 'derived'; });
+</script>"""
+"""Works for about a second."""
+WORK = {
+    "blob": "new Blob(['x']).text()",
+    "reader": "happens(reader => reader.readAsText(new Blob(['x'])), new FileReader(), 'loadend')",
+    "digest": "crypto.subtle.digest('SHA-256', new Uint8Array(8))",
+    "failure": "crypto.subtle.digest('none', new Uint8Array(8)).catch(() => {})",
+    "image": "Object.assign(new Image(), { src: 'data:image/gif,' }).decode().catch(() => {})",
+    "bitmap": "createImageBitmap(new ImageData(1, 1))",
+    "database": "happens(() => {}, indexedDB.open('other'), 'success')",
+    "transaction": "happens(() => {}, db.transaction('kept').objectStore('kept').transaction, 'complete')",
+    "cache": "caches.has('none')",
+}
+"""How a page begins some work, and waits for it."""
+OPENED = """new Promise(done => {
+  const asked = indexedDB.open('mine');
+  asked.onupgradeneeded = () => asked.result.createObjectStore('kept');
+  asked.onsuccess = () => { window.db = asked.result; done(); };
+  window.happens = (start, target, type) => { start(target); return new Promise(told => target['on' + type] = told); };
+})"""
+COUNTED = """(async () => {
+  const own = window.__eikon__, before = own.pending;
+  const told = %s;
+  const during = own.pending;
+  await told;
+  return [during - before, own.pending - before];
+})()"""
+
+
+def test_work_under_way_is_waited_for(live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path) -> None:
+    """No clock of a page tells how long it takes, and the recording sees what comes of it."""
+    seen, _ = both(live_browser, sealed_browser, tmp_path, [Navigate(url=site.put(SLOW))])
+
+    assert seen[0].pages[0].title == "derived"
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_work_counts_until_the_page_is_told(desk: Desk, work: str) -> None:
+    """It is over when it succeeds and when it fails."""
+    desk.show("")
+    desk.js(OPENED)
+
+    assert desk.js(COUNTED % WORK[work]) == [1, 0]
