@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NOW, LATER = 0, 9
 """Phases."""
 GENEROUS_S = 5
-LATE_S = 0.1
+LATE_S = 0.2
 
 
 def moments(phase: int, count: int = 3) -> tuple[Moment, ...]:
@@ -35,10 +35,14 @@ def moments(phase: int, count: int = 3) -> tuple[Moment, ...]:
 
 
 @asynccontextmanager
-async def scheduled(expected: tuple[Moment, ...], ledger: PageLedger | None = None) -> AsyncIterator[Schedule]:
-    """Run a schedule at page time 0, in phase 0."""
+async def scheduled(
+    expected: tuple[Moment, ...], ledger: PageLedger | None = None, *, phase: int = NOW
+) -> AsyncIterator[Schedule]:
+    """Run a schedule at page time 0."""
     ledger = ledger or silent_ledger()
-    schedule = Schedule(Rest(SteppedClock(), ledger, 100.0), ledger, expected)
+    rest = Rest(SteppedClock(), ledger, 100.0)
+    rest.phase = phase
+    schedule = Schedule(rest, ledger, expected)
     try:
         async with asyncio.timeout(GENEROUS_S):
             yield schedule
@@ -196,10 +200,11 @@ def test_what_is_heard_of_late_still_comes_first() -> None:
     log: list[str] = []
 
     async def run() -> int:
-        async with scheduled(moments(NOW, 2)) as schedule:
-            later = asyncio.ensure_future(Giving(schedule, moments(NOW)[1], log).end())
+        first, second = moments(LATER, 2)
+        async with scheduled((first, second), phase=LATER) as schedule:
+            later = asyncio.ensure_future(Giving(schedule, second, log).end())
             await asyncio.sleep(LATE_S)
-            await Giving(schedule, moments(NOW)[0], log).end()
+            await Giving(schedule, first, log).end()
             await later
             return schedule.late
 
