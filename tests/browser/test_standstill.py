@@ -42,5 +42,7 @@ def test_a_synchronous_request_is_answered_at_once(
 
     seen, network = both(live_browser, sealed_browser, tmp_path, [Navigate(url=url), Click(target=at("#b"))])
 
-    assert seen[-1].pages[0].title == "page, now POST 1, now POST 1, later GET 0, again GET 0"
+    said = seen[-1].pages[0].title.split(", ")
+    assert said[:3] == ["page", "now POST 1", "now POST 1"]
+    assert sorted(said[3:]) == ["again GET 0", "later GET 0"]  # the site may answer either one first
     assert network.notes == ()
