@@ -36,12 +36,12 @@
     return !moving;
   };
 
-  // Answers: loads or leaves, moves, number of answers to fetches that are waited for, number of workers.
+  // Answers: loads or leaves, moves, number of fetches and of other work that is waited for, number of workers.
   own.look = () => {
     const moves = !still() || lies();
     const loaded = document.readyState === 'complete' || own.waived === document;
     const stays = !own.leaving || own.leaving.defaultPrevented;
-    const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0));
+    const pending = Math.max(0, (own.pending || 0) - (own.unanswered || 0)) + (own.working?.() ?? 0);
     const seen = [loaded && stays ? 0 : 1, moves ? 1 : 0, pending, own.workerCount?.() ?? 0];
     if (!seen[3]) return seen;
     return own.restWorkers().then(fetches => {

@@ -2,12 +2,23 @@
 // that the page is not at rest before it has been told. Fetches are counted in init_determinism.js.
 (() => {
   const own = window.__eikon__;
-  if (own.countsWork) return;
-  own.countsWork = true;
+  if (own.working) return;
+  const { finally: afterwards } = Promise.prototype;
+  const { addEventListener } = EventTarget.prototype;
+  const RealDate = window.__pwClock?.builtins?.Date ?? Date;
+  const { now } = RealDate;
+  // When each piece of work began, in real time; what takes longer than this may never end, as a blocked database.
+  const LONGEST_MS = 10000;
+  const works = new Set();
+  own.working = () => {
+    let young = 0;
+    for (const work of works) young += now() - work.began < LONGEST_MS;
+    return young;
+  };
   const begin = () => {
-    own.pending += 1;
-    let ends = () => { own.pending -= 1; ends = () => {}; };
-    return () => ends();
+    const work = { began: now() };
+    works.add(work);
+    return () => { works.delete(work); };
   };
   const counted = (place, names, follow) => {
     for (const name of names) {
@@ -17,16 +28,17 @@
       });
     }
   };
-  const promised = answer => answer.finally(begin());
+  const promised = answer => Reflect.apply(afterwards, answer, [begin()]);
   const told = types => target => {
     const end = begin();
-    for (const type of types) target.addEventListener(type, end, { once: true });
+    for (const type of types) Reflect.apply(addEventListener, target, [type, end, { once: true }]);
     return target;
   };
 
   counted(Blob.prototype, ['arrayBuffer', 'bytes', 'text'], promised);
   counted(window, ['createImageBitmap'], promised);
-  counted(HTMLImageElement.prototype, ['decode'], promised);
+  // An image that has not come is waited for as a request, which the recording may bring later, or never.
+  counted(HTMLImageElement.prototype, ['decode'], (answer, image) => image.complete ? promised(answer) : answer);
   const { SubtleCrypto, CacheStorage, Cache, IDBFactory, IDBDatabase } = window;
   counted(SubtleCrypto?.prototype, ['encrypt', 'decrypt', 'sign', 'verify', 'digest', 'generateKey', 'deriveKey',
     'deriveBits', 'importKey', 'exportKey', 'wrapKey', 'unwrapKey'], promised);

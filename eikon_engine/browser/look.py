@@ -29,7 +29,8 @@ PENDING: Final = """async () => {
   const own = window.__eikon__ ?? {};
   const fetches = own.workerCount?.() ? await own.restWorkers() : 0;
   const loading = document.readyState !== 'complete' || own.workersStart?.();
-  return [loading ? 1 : 0, 0, (own.pending ?? 0) + fetches, 0];
+  const pending = Math.max(0, (own.pending ?? 0) - (own.unanswered ?? 0)) + (own.working?.() ?? 0);
+  return [loading ? 1 : 0, 0, pending + fetches, 0];
 }"""
 """Ask whether a document loads, and for the answers."""
 ARRIVED: Final = f"() => {{ if (window.__eikon__) window.__eikon__.leaving = null; return ({LOOK})() }}"
@@ -64,7 +65,7 @@ class Seen:
     moving: bool
     """Whether an animation runs, or the pointer lies over something that does not know it yet."""
     pending: int
-    """Fetches that wait for an answer, those of workers included."""
+    """Fetches that wait for an answer, those of workers included, and work of the browser for a page."""
     workers: int
 
     async def paint(self, ledger: PageLedger) -> None:

@@ -45,7 +45,8 @@ EXPECTED_S: Final = 0.5
 """Wall time within which what a recording has next is heard of: a busy browser tells of a request after the page that
 made it has answered. It passes only where something does not come, or comes in another order."""
 UNTIMED_S: Final = 0.1
-"""As above, for what has no moment, as in foreign HAR files: its order is that of completion, and often not met."""
+"""As above, for what has no moment, as in foreign HAR files: its order is that of completion, and often not met. Also
+for what else does not come in a phase in which something was waited for in vain."""
 LOOK_EVERY_S: Final = 0.02
 
 
@@ -80,6 +81,8 @@ class Schedule:
         self._time = 0
         self._waiting: dict[int, _Turn] = {}
         self._skipped: set[int] = set()
+        self._in_vain: int | None = None
+        """The last phase in which something was waited for that did not come."""
         self._never: set[Request] = set()
         self.late = 0
         """How many were given after something that they came before in the recording, or hurried."""
@@ -277,7 +280,9 @@ class Schedule:
     async def _comes_alone(self, turn: _Turn) -> bool:
         """Let the pages come to rest; say whether the turn is still the first one."""
         before = set(self._waiting)
-        expected_until = time.monotonic() + (EXPECTED_S if self._coming[0][1].phase else UNTIMED_S)
+        phase = self._coming[0][1].phase
+        is_timed = phase != 0 and self._rest.phase != self._in_vain
+        expected_until = time.monotonic() + (EXPECTED_S if is_timed else UNTIMED_S)
         calm = 0
         try:
             async with asyncio.timeout(BLOCKED_S):
@@ -292,7 +297,10 @@ class Schedule:
         except TimeoutError:
             # The page does nothing but wait for an answer, as a synchronous request does, or the machine is very slow.
             self._rest.notes.append(f"an answer was given to a page that did not respond for {BLOCKED_S:.0f} s")
-        return turn is self._first_due()
+        if turn is not self._first_due():
+            return False
+        self._in_vain = self._rest.phase
+        return True
 
     async def _pause(self, before: set[int]) -> None:
         """Let a moment go by, or less if something waits that did not wait `before`."""

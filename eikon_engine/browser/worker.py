@@ -135,7 +135,7 @@ class BrowserWorker:
         performed = await self._observed(asked)
         if agrees is not None and rest.agenda is not None:
             performed = await self._agreed(performed, agrees, asked)
-        if asked.uses_answers:
+        if asked.error is None and asked.uses_answers:
             self.session.ledger.answers.clear()
         rest.end()
         return performed
@@ -155,14 +155,17 @@ class BrowserWorker:
 
     async def _agreed(self, performed: Performed, agrees: Agrees, asked: _Asked) -> Performed:
         """Observe again what does not agree, for as long as pages may be behind; nothing is done to them."""
+        if agrees(performed):
+            return performed
         deadline = time.monotonic() + AGREE_S
-        while not agrees(performed) and time.monotonic() < deadline:
+        while True:
             await asyncio.sleep(AGREE_EVERY_S)
             await self.session.rest.quiesce()
             if performed.sight is not None:
                 self.session.ledger.put_back(performed.sight.happened)
             performed = await self._observed(asked)
-        return performed
+            if agrees(performed) or time.monotonic() > deadline:
+                return performed
 
     async def snapshot(self, page: int) -> PageSnapshot:
         """Take the DOM of an open page as it is now, without secrets.

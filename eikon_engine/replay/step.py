@@ -75,7 +75,7 @@ class StepRunner:
             watch(planned, performed)
         compared = self._compared(planned, recorded, performed)
         divergences = (*changed, *compared.divergences)
-        self._diverged = self._diverged or bool(divergences)
+        self._diverged = self._diverged or bool(compared.divergences)
         self._turn_over(planned)
         unverifiable = self._unverifiable(recorded, performed)
         return ActionOutcome(

@@ -72,6 +72,17 @@ def test_answer_that_nobody_asked_for_fails_the_action(desk: Desk) -> None:
     assert seen.dialogs[0].answer == "dismissed"
 
 
+def test_an_answer_outlives_actions_that_fail(desk: Desk) -> None:
+    """What could not be performed opened no dialog, and the next try may."""
+    desk.show(ASKING.format("confirm('hi')"))
+    desk.ok(AnswerDialog(accept=True))
+
+    desk.fails(Click(target=at("#nowhere"), timeout_ms=100), "target-missing")
+    seen = desk.ok(Click(target=at("#b")))
+
+    assert seen.dialogs[0].answer == "accepted"
+
+
 def test_dialog_at_load_is_answered_too(desk: Desk) -> None:
     """A dialog does not keep a navigation from ending."""
     desk.ok(AnswerDialog(accept=True))

@@ -27,25 +27,27 @@ WORK = {
     "reader": "happens(reader => reader.readAsText(new Blob(['x'])), new FileReader(), 'loadend')",
     "digest": "crypto.subtle.digest('SHA-256', new Uint8Array(8))",
     "failure": "crypto.subtle.digest('none', new Uint8Array(8)).catch(() => {})",
-    "image": "Object.assign(new Image(), { src: 'data:image/gif,' }).decode().catch(() => {})",
+    "image": "drawn.decode().catch(() => {})",
     "bitmap": "createImageBitmap(new ImageData(1, 1))",
     "database": "happens(() => {}, indexedDB.open('other'), 'success')",
     "transaction": "happens(() => {}, db.transaction('kept').objectStore('kept').transaction, 'complete')",
     "cache": "caches.has('none')",
 }
 """How a page begins some work, and waits for it."""
+DOT = "data:image/gif;base64,R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
 OPENED = """new Promise(done => {
+  window.drawn = Object.assign(new Image(), { src: '%s' });
   const asked = indexedDB.open('mine');
   asked.onupgradeneeded = () => asked.result.createObjectStore('kept');
-  asked.onsuccess = () => { window.db = asked.result; done(); };
+  asked.onsuccess = () => { window.db = asked.result; drawn.decode().then(done); };
   window.happens = (start, target, type) => { start(target); return new Promise(told => target['on' + type] = told); };
 })"""
 COUNTED = """(async () => {
-  const own = window.__eikon__, before = own.pending;
+  const { working } = window.__eikon__, before = working();
   const told = %s;
-  const during = own.pending;
+  const during = working();
   await told;
-  return [during - before, own.pending - before];
+  return [during - before, working() - before];
 })()"""
 
 
@@ -60,6 +62,15 @@ def test_work_under_way_is_waited_for(live_browser: Room, sealed_browser: Room, 
 def test_work_counts_until_the_page_is_told(desk: Desk, work: str) -> None:
     """It is over when it succeeds and when it fails."""
     desk.show("")
-    desk.js(OPENED)
+    desk.js(OPENED % DOT)
 
     assert desk.js(COUNTED % WORK[work]) == [1, 0]
+
+
+def test_an_image_on_its_way_is_no_work(desk: Desk) -> None:
+    """It is a request, and the recording may bring it later, or never."""
+    desk.show("")
+
+    assert desk.js("(() => { new Image().decode().catch(() => {}); return window.__eikon__.working(); })()") == 1
+    coming = "Object.assign(new Image(), { src: '/coming.png' }).decode().catch(() => {})"
+    assert desk.js(f"(() => {{ {coming}; return window.__eikon__.working(); }})()") == 0
