@@ -28,7 +28,7 @@ NATURAL_STALL_S: Final = 3.0
 """As above, while page time is wall time: a page that polls is observed as it is."""
 ROUND_TRIP_S: Final = 30.0
 """Wall time after which a page that does not answer counts as dead."""
-BLOCKED_S: Final = 2.0
+BLOCKED_S: Final = 4.0
 """Wall time after which a page that does not answer counts as waiting for an answer from the network."""
 UNFINISHED_S: Final = 2.0
 """Wall time after which a document that asks for nothing more counts as loaded, though it never says so."""

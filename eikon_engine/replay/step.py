@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.execution import ActionTrace, Result, SkillUsage
+    from eikon_engine.trace.observation import Observation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +57,7 @@ class StepRunner:
         self._misses_seen = 0
         self._strays_seen = 0
         self._diverged = False
-        """Whether an action did; what comes after it is not waited for."""
+        """Whether an action did; after it, pages are only waited for until they have done what was recorded."""
         self._changes: tuple[ResponseChange, ...] = ()
         self.last: Performed | None = None
         """What the last action showed; evidence for the artifacts."""
@@ -140,10 +142,12 @@ class StepRunner:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
 
         def agrees(performed: Performed) -> bool:
+            if self._diverged:
+                return _has_happened(recorded.observation, performed.observation)
             return not self._compared(planned, recorded, performed).divergences
 
         moved = relocated_action(action, self._plan.urls)
-        return await self._worker.execute(moved, recorded.observation, None if self._diverged else agrees)
+        return await self._worker.execute(moved, recorded.observation, agrees)
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before anything is done in the new one."""
@@ -224,6 +228,14 @@ class StepRunner:
 
 def _observed_dom(performed: Performed, page: int) -> PageSnapshot | None:
     return None if performed.sight is None else performed.sight.snapshots.get(page)
+
+
+def _has_happened(recorded: Observation | None, observed: Observation | None) -> bool:
+    """Say whether pages have asked for everything, and opened every page, that they did when it was recorded."""
+    if recorded is None or observed is None:
+        return True
+    missing = Counter(recorded.requests) - Counter(observed.requests)
+    return not missing and set(recorded.opened) <= set(observed.opened)
 
 
 def _comparable_result(recorded: ActionTrace, performed: Performed) -> Result:
