@@ -6,12 +6,11 @@ names them (id, name, key), then by their order. The result explains a differenc
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.divergence.dom_match import match_children
+from eikon_engine.divergence.dom_path import join, steps
 from eikon_engine.trace.dom.digest import digest_nodes
 from eikon_engine.trace.dom.tree import BLANKS, DomNode, FrameSnapshot, PageSnapshot, StateValue, is_significant
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 ChangeKind = Literal["text", "attribute", "state", "added", "removed", "replaced", "moved"]
 
 _SHOWN: Final = 200
-_PLAIN_ID: Final = re.compile(r"[A-Za-z_][\w\-]*")
 _ABSENT: Final = "(absent)"
 
 
@@ -121,7 +119,7 @@ def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[D
     )
     if walk.expected.of(expected.root) == walk.observed.of(observed.root):
         return
-    walk.waiting.append(_Pair(path=_steps((expected.root,))[0], expected=expected.root, observed=observed.root))
+    walk.waiting.append(_Pair(path=steps((expected.root,))[0], expected=expected.root, observed=observed.root))
     while walk.waiting:
         item = walk.waiting.pop()
         if isinstance(item, DomChange):
@@ -185,10 +183,10 @@ def _diff_children(
     if digests[0] == digests[1]:
         return
     match = match_children(before, after, digests)
-    places, new_places = _steps(before), _steps(after)
+    places, new_places = steps(before), steps(after)
     for index, node in enumerate(before):
         found = match.partner.get(index)
-        place = _join(path, places[index])
+        place = join(path, places[index])
         if found is None:
             removed = _change("removed", walk.frame, place, expected=_outline(node), observed=_ABSENT)
             yield replace(removed, is_text=node.is_text)
@@ -201,31 +199,9 @@ def _diff_children(
     taken = set(match.partner.values())
     for index, node in enumerate(after):
         if index not in taken:
-            place = _join(path, new_places[index])
+            place = join(path, new_places[index])
             added = _change("added", walk.frame, place, expected=_ABSENT, observed=_outline(node))
             yield replace(added, is_text=node.is_text)
-
-
-def _steps(siblings: Sequence[DomNode]) -> tuple[str, ...]:
-    """Name each of some siblings: by tag and id, or by tag and its number among its like."""
-    total = Counter(node.tag for node in siblings)
-    seen: Counter[str] = Counter()
-    steps: list[str] = []
-    for node in siblings:
-        seen[node.tag] += 1
-        step = "text()" if node.is_text else node.tag
-        identity = "" if node.is_text else node.attribute("id") or ""
-        if _PLAIN_ID.fullmatch(identity):
-            step += f"#{identity}"
-        elif total[node.tag] > 1:
-            step += f":nth({seen[node.tag]})"
-        steps.append(step)
-    return tuple(steps)
-
-
-def _join(path: str, step: str) -> str:
-    """Go one step down; the only text of an element needs no step of its own."""
-    return path if step == "text()" else f"{path} > {step}"
 
 
 def _outline(node: DomNode) -> str:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.candidates import candidates
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.divergence.comparison import Comparison
-    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.divergence import Candidate, Divergence
     from eikon_engine.trace.execution import Result
 
+LOST: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
+"""Codes of failures after which nobody knows which element was meant."""
 UNKNOWN_FAILURE = "unknown"
 """Code of a failure that an older format did not describe: any failure matches it."""
 
@@ -21,13 +24,14 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
     """Compare the recorded result with the replayed one."""
     recorded, observed = comparison.recorded.result, comparison.result
     if isinstance(observed, Failed) and not isinstance(recorded, Failed):
-        yield comparison.diverged(
+        finding = comparison.diverged(
             "target" if observed.code.startswith("target-") else "result",
             observed.code,
             expected=_expected(comparison),
             observed=f"{observed.code}: {observed.message}",
             message=f"The action succeeded when it was recorded and cannot be performed now: {observed.message}.",
         )
+        yield finding.model_copy(update={"candidates": _did_you_mean(comparison, observed.code)})
     elif isinstance(recorded, Failed) and isinstance(observed, Succeeded):
         yield comparison.diverged(
             "result",
@@ -48,6 +52,15 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             observed=_shown(observed),
             message=f"The action failed when it was recorded too, but in another way: {recorded.code}.",
         )
+
+
+def _did_you_mean(comparison: Comparison, code: str) -> tuple[Candidate, ...] | None:
+    """Look for what became of an element that is not there, or not the only one, or another one."""
+    target = getattr(comparison.recorded.action, "target", None)
+    if code not in LOST or target is None or target.identity is None:
+        return None
+    page = comparison.observed_dom(comparison.recorded.action.page)
+    return None if page is None else candidates(target.identity, page)
 
 
 def _expected(comparison: Comparison) -> str:

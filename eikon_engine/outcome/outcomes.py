@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, JsonValue
 
 from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.outcome.explanation import Consequence, Explanation
 from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, Result
@@ -44,6 +45,8 @@ class ActionOutcome(Record):
     """Names of the masks that hid something that differs: coverage that is lost here."""
     duration_ms: float = 0.0
     artifacts: tuple[Artifact, ...] = ()
+    dependents: tuple[Consequence, ...] = ()
+    """Later steps that go wrong because of this one; told of the first action that diverged."""
 
 
 class SkillOutcome(Record):
@@ -201,6 +204,8 @@ class ReplayOutcome(Record):
     verdict: Verdict
     reasons: tuple[str, ...] = ()
     """Why the verdict is what it is, most important first."""
+    explanation: Explanation | None = None
+    """Why the first step that diverged did; None if none has."""
     ended_early: str | None = None
     """Why not every step was replayed; None if all were."""
     subgoals: tuple[SubgoalOutcome, ...] = ()

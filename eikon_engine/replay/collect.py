@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.environment import environment_differences, possible_cause
+from eikon_engine.divergence.first_cause import first_cause
 from eikon_engine.outcome.events import ActionEnd, RunEnd, RunStart, SkillEnd, SubgoalEnd, SubgoalStart
 from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, SubgoalOutcome
 from eikon_engine.outcome.verdict import worst
@@ -61,6 +62,7 @@ class Collector:
         har = self.plan.har.warnings if self.plan.har else ()
         verdict = self._verdict(subgoals, early, network)
         recorded, observed = trace.environment, self.start.environment if self.start else None
+        possible_causes = self._possible_causes(subgoals)
         return ReplayOutcome(
             mission_id=trace.mission_id,
             mission_text=trace.mission_text,
@@ -80,8 +82,9 @@ class Collector:
                 *_reasons(verdict, subgoals, early),
                 *_late_misses(network, subgoals),
                 *escape_reasons(network),
-                *self._possible_causes(subgoals),
+                *possible_causes,
             ),
+            explanation=first_cause(trace, subgoals, network, self.plan.network, possible_causes),
             ended_early=early,
             subgoals=subgoals,
             network=network,

@@ -5,11 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.trace import actions
+from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
+    from eikon_engine.trace.execution import SkillUsage
     from eikon_engine.trace.target import Target
 
 _LONGEST = 60
+
+
+def step_label(step: ActionTrace | SkillUsage) -> str:
+    """Describe an action or the use of a skill."""
+    return label(step.action) if isinstance(step, ActionTrace) else f"skill {step.skill}"
 
 
 def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.dependents import dependents
 from eikon_engine.divergence.detect import detect
 from eikon_engine.divergence.environment import detect_environment
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.skill import detect_skill
 from eikon_engine.errors import SkillError
+from eikon_engine.outcome.explanation import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
-from eikon_engine.replay.label import label
+from eikon_engine.replay.label import label, step_label
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
@@ -77,6 +79,7 @@ class StepRunner:
             watch(planned, performed)
         compared = self._compared(planned, recorded, performed)
         divergences = (*changed, *compared.divergences)
+        affected = () if self._diverged or not divergences else self._dependents(planned, recorded, performed)
         self._diverged = self._diverged or bool(compared.divergences)
         self._turn_over(planned)
         unverifiable = self._unverifiable(recorded, performed)
@@ -92,6 +95,7 @@ class StepRunner:
             divergences=divergences,
             unverifiable=unverifiable,
             masked=compared.masked,
+            dependents=affected,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 
@@ -168,6 +172,25 @@ class StepRunner:
         )
         masked = apply_masks(comparison, self._plan.trace.masks)
         return _Compared(divergences=detect(masked.comparison), masked=masked.names)
+
+    def _dependents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> tuple[Consequence, ...]:
+        """Name the later steps that need what is not there any more, on the page of the first action that diverged."""
+        page = recorded.action.page
+        before, after = self.recorded_dom(recorded, page), _observed_dom(performed, page)
+        if before is None or after is None:
+            return ()
+        places = {id(each.step): each for subgoal in self._plan.subgoals for each in subgoal.steps}
+        later = (each.step for each in places.values() if each.position > planned.position)
+        return tuple(
+            Consequence(
+                subgoal=places[id(step)].subgoal.id,
+                subgoal_id=places[id(step)].subgoal.subgoal_id,
+                sequence=step.sequence,
+                label=step_label(step),
+                why=why,
+            )
+            for step, why in dependents(later, page, before, after)
+        )
 
     def _turn_over(self, planned: PlannedStep) -> None:
         """Count what came to the network so far as seen: what comes next belongs to the next action."""

@@ -19,7 +19,7 @@ import eikon_engine
 from eikon_engine import RecordOptions, ReplayOptions
 from eikon_engine.cli.main import COMMANDS
 from eikon_engine.errors import ActionError, EikonError
-from eikon_engine.outcome import divergence, events, outcomes
+from eikon_engine.outcome import divergence, events, explanation, outcomes
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.serializer import read_trace
 from tests.architecture.sources import PROJECT, sources
@@ -118,7 +118,7 @@ def test_every_action_has_a_section(model: type[BaseModel]) -> None:
     assert unnamed == []
 
 
-@pytest.mark.parametrize("module", [divergence, events, outcomes], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [divergence, events, explanation, outcomes], ids=lambda module: module.__name__)
 def test_every_outcome_model_has_a_table(module: ModuleType) -> None:
     """Each model of an outcome has a table in docs/outcome-format.md, with exactly its fields in their order."""
     page = _pages()["outcome-format.md"]

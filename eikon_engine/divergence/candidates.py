@@ -1,0 +1,124 @@
+"""Name the elements that a missing or changed one may have become. They are shown to people and never acted upon.
+
+Each property of the recorded element has a weight; the score of another element is the weighted mean of how like its
+properties are. Properties that neither element has do not count. An element is plausible if at least half agrees, and
+something that names it - a text, a name, an id, an address - is like the recorded one.
+"""
+
+from __future__ import annotations
+
+import heapq
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.identities import locate_all
+from eikon_engine.outcome.divergence import Agreement, Candidate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.identities import Located
+    from eikon_engine.trace.dom.tree import PageSnapshot
+    from eikon_engine.trace.target import Identity
+
+SHOWN: Final = 3
+PLAUSIBLE: Final = 0.5
+NAMES_ALIKE: Final = 0.6
+"""How like something that names an element has to be."""
+LOOKED_AT: Final = 60
+"""Elements, the likeliest at a first glance, whose texts are compared letter by letter."""
+
+_WEIGHTS: Final = {"tag": 1.0, "role": 1.5, "name": 3.0, "text": 2.0, "ancestors": 1.5, "ordinal": 0.5}
+_ATTRIBUTE_WEIGHTS: Final = {
+    "id": 2.5, "data-testid": 2.5, "data-test": 2.5, "data-id": 2.5, "name": 1.5, "href": 1.5, "for": 1.5,
+    "placeholder": 1.5, "formaction": 1.5, "action": 1.5, "alt": 1.5, "title": 1.5, "src": 1.5,
+}  # fmt: skip
+_OTHER_ATTRIBUTE: Final = 0.5
+_NAMING: Final = frozenset({"name", "text", *(f"attribute {name}" for name in _ATTRIBUTE_WEIGHTS)})
+_DESCRIBED: Final = 60
+
+
+def candidates(recorded: Identity, page: PageSnapshot) -> tuple[Candidate, ...]:
+    """Return the likeliest elements of a page, best first; none if none is plausible."""
+    glances = ((_glance(recorded, each.identity), each) for frame in page.frames for each in locate_all(frame))
+    likely = heapq.nlargest(LOOKED_AT, glances, key=lambda each: each[0])
+    found = [candidate for _, each in likely if (candidate := _candidate(recorded, each)) is not None]
+    return tuple(heapq.nlargest(SHOWN, found, key=lambda each: each.score))
+
+
+def _candidate(recorded: Identity, located: Located) -> Candidate | None:
+    agreements = tuple(_agreements(recorded, located.identity))
+    weights = [_weight(each.name) for each in agreements]
+    score = sum(weight * each.likeness for weight, each in zip(weights, agreements, strict=True)) / sum(weights)
+    named = [each.likeness for each in agreements if each.name in _NAMING and each.recorded]
+    if score < PLAUSIBLE or (named and max(named) < NAMES_ALIKE):
+        return None
+    return Candidate(
+        frame=located.frame,
+        path=located.path,
+        description=_described(located.identity),
+        score=round(score, 3),
+        agreements=agreements,
+    )
+
+
+def _agreements(recorded: Identity, observed: Identity) -> Iterator[Agreement]:
+    for name in ("tag", "role"):
+        before, after = getattr(recorded, name), getattr(observed, name)
+        if before or after:
+            yield Agreement(name=name, recorded=before, observed=after, likeness=float(before == after))
+    for name in ("name", "text"):
+        before, after = getattr(recorded, name), getattr(observed, name)
+        if before or after:
+            yield Agreement(name=name, recorded=before, observed=after, likeness=_alike(before, after))
+    before_all, after_all = dict(recorded.attributes), dict(observed.attributes)
+    for name in sorted(before_all.keys() | after_all.keys()):
+        before, after = before_all.get(name, ""), after_all.get(name, "")
+        yield Agreement(name=f"attribute {name}", recorded=before, observed=after, likeness=_alike(before, after))
+    ways = _way(recorded), _way(observed)
+    likeness = SequenceMatcher(None, *ways, autojunk=False).ratio()
+    yield Agreement(name="ancestors", recorded=" > ".join(ways[0]), observed=" > ".join(ways[1]), likeness=likeness)
+    place = float(recorded.ordinal == observed.ordinal)
+    yield Agreement(name="ordinal", recorded=str(recorded.ordinal), observed=str(observed.ordinal), likeness=place)
+
+
+def _glance(recorded: Identity, observed: Identity) -> float:
+    """Guess a score without comparing letters."""
+    wanted, seen = set(recorded.attributes), set(observed.attributes)
+    words = _shared_words(recorded.name, observed.name) * 3 + _shared_words(recorded.text, observed.text) * 2
+    same = (recorded.tag == observed.tag) + 1.5 * (recorded.role == observed.role)
+    attributes = sum(_ATTRIBUTE_WEIGHTS.get(name, _OTHER_ATTRIBUTE) for name, _ in wanted & seen)
+    names = 0.5 * len({name for name, _ in wanted} & {name for name, _ in seen})
+    return words + same + attributes + names + (recorded.ancestors[:2] == observed.ancestors[:2])
+
+
+def _shared_words(one: str, other: str) -> float:
+    if one == other:
+        return float(bool(one))
+    words, others = set(one.lower().split()), set(other.lower().split())
+    return len(words & others) / len(words | others) if words & others else 0.0
+
+
+def _alike(one: str, other: str) -> float:
+    """Compare two texts, regardless of their case."""
+    if one == other:
+        return 1.0
+    if not one or not other:
+        return 0.0
+    return SequenceMatcher(None, one.lower(), other.lower(), autojunk=False).ratio()
+
+
+def _way(identity: Identity) -> list[str]:
+    return [each.tag + (f"#{each.id}" if each.id else "") for each in reversed(identity.ancestors)]
+
+
+def _weight(name: str) -> float:
+    attribute = name.removeprefix("attribute ")
+    return _WEIGHTS[name] if attribute == name else _ATTRIBUTE_WEIGHTS.get(attribute, _OTHER_ATTRIBUTE)
+
+
+def _described(identity: Identity) -> str:
+    own = dict(identity.attributes).get("id", "")
+    label = identity.name or identity.text
+    shown = label if len(label) <= _DESCRIBED else f"{label[: _DESCRIBED - 3]}..."
+    return f"<{identity.tag}{f'#{own}' if own else ''}>{f' {shown!r}' if shown else ''}"

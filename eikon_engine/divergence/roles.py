@@ -1,0 +1,81 @@
+"""Role, text and accessible name of an element of a stored document, as `bind.js` tells them of a live one.
+
+The mapping is the part of HTML-AAM and of the accessible name computation that elements of forms and lists need:
+https://www.w3.org/TR/html-aam-1.0/#html-element-role-mappings, https://www.w3.org/TR/accname-1.2/
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.dom.tree import DomNode
+
+LONGEST: Final = 200
+"""Characters of a text, or of a name taken from one, that tell an element from others."""
+FIELDS: Final = frozenset({"input", "textarea", "select"})
+LABELABLE: Final = frozenset({"button", "input", "meter", "output", "progress", "select", "textarea"})
+
+_ROLES: Final = {
+    "article": "article", "aside": "complementary", "button": "button", "details": "group", "dialog": "dialog",
+    "fieldset": "group", "figure": "figure", "footer": "contentinfo", "form": "form", "h1": "heading", "h2": "heading",
+    "h3": "heading", "h4": "heading", "h5": "heading", "h6": "heading", "header": "banner", "hr": "separator",
+    "li": "listitem", "main": "main", "nav": "navigation", "ol": "list", "option": "option",
+    "progress": "progressbar", "table": "table", "tbody": "rowgroup", "td": "cell", "textarea": "textbox",
+    "th": "columnheader", "thead": "rowgroup", "tr": "row", "ul": "list",
+}  # fmt: skip
+_INPUT_ROLES: Final = {
+    "button": "button", "checkbox": "checkbox", "image": "button", "number": "spinbutton", "radio": "radio",
+    "range": "slider", "reset": "button", "search": "searchbox", "submit": "button", "hidden": "", "file": "",
+    "color": "", "date": "", "time": "",
+}  # fmt: skip
+_BUTTONS: Final = frozenset({"button", "submit", "reset"})
+NAMED_BY_CONTENT: Final = frozenset(
+    {"button", "cell", "checkbox", "columnheader", "heading", "link", "menuitem", "option", "radio", "row", "switch"}
+    | {"tab", "treeitem"}
+)
+_SPACE: Final = re.compile(r"[\s\ufeff]+")
+
+
+def squeezed(text: str | None) -> str:
+    """Collapse white space, and leave none at the ends."""
+    return _SPACE.sub(" ", text or "").strip()
+
+
+def role_of(node: DomNode) -> str:
+    """Return the ARIA role of an element, explicit or implied; empty if it has none."""
+    explicit = squeezed(node.attribute("role")).split(" ")[0]
+    if explicit:
+        return explicit
+    match node.tag:
+        case "a":
+            return "link" if node.attribute("href") is not None else ""
+        case "img":
+            return "presentation" if node.attribute("alt") == "" else "img"
+        case "select":
+            return "listbox" if node.attribute("multiple") is not None or _size(node) > 1 else "combobox"
+        case "input":
+            return _INPUT_ROLES.get(input_type(node), "textbox")
+        case _:
+            return _ROLES.get(node.tag, "")
+
+
+def input_type(node: DomNode) -> str:
+    """Return the type of a field; one without is a text field."""
+    return (node.attribute("type") or "text").lower()
+
+
+def names_itself(node: DomNode) -> bool:
+    """Say whether a field shows its value as its name."""
+    return node.tag == "input" and input_type(node) in _BUTTONS
+
+
+def is_labelable(node: DomNode) -> bool:
+    """Say whether a label can stand for an element."""
+    return node.tag in LABELABLE and not (node.tag == "input" and input_type(node) == "hidden")
+
+
+def _size(node: DomNode) -> int:
+    size = node.attribute("size") or ""
+    return int(size) if size.isascii() and size.isdigit() else 0

@@ -1,0 +1,112 @@
+"""Each class of causes follows from evidence, and nothing is called known without any."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eikon_engine.divergence.causes import Case, judge
+from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
+from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.divergence import Layer
+    from eikon_engine.outcome.explanation import Cause
+
+
+def finding(layer: Layer = "dom", code: str = "dom-changed", observed: str = "3") -> Divergence:
+    """Make a finding."""
+    return Divergence(
+        code=code, layer=layer, subgoal="s__attempt_1", subgoal_id="s", sequence=2, expected="2", observed=observed,
+        message="It differs.",
+    )  # fmt: skip
+
+
+def answer(part: str, recorded: str, live: str, key: str = "GET http://a/items") -> ResponseChange:
+    """Make a changed answer."""
+    what = (ValueChange(part=part, recorded=recorded, live=live),)
+    return ResponseChange(key=key, occurrence=0, subgoal="s__attempt_1", sequence=2, what=what)
+
+
+def showing(digest: str, *documents: tuple[str, int]) -> Observation:
+    """Observe one page."""
+    page = PageObservation(page=0, url="", title="", frames=(FrameObservation(path="", url="", digest=digest),))
+    loads = tuple(DocumentLoad(page=0, url=url, status=status) for url, status in documents)
+    return Observation(pages=(page,), documents=loads)
+
+
+CASES: dict[str, tuple[Cause, dict[str, Any]]] = {
+    "another time zone": ("environment", {"first": finding("environment", "environment-changed")}),
+    "another output": ("skill-changed", {"first": finding("skill", "skill-output-changed")}),
+    "a login page": (
+        "session-expired",
+        {
+            "recorded": showing("1", ("http://a/cart", 200)),
+            "observed": showing("2", ("http://a/users/sign_in?n=/", 200)),
+        },
+    ),
+    "401": ("session-expired", {"changes": (answer("status", "200", "401"),)}),
+    "a redirect to the login": (
+        "session-expired",
+        {"changes": (answer("header location", "/cart", "https://a/login?next=/cart"),)},
+    ),
+    "500": ("site-error", {"observed": showing("2", ("http://a/cart", 500))}),
+    "500 of a request": ("site-error", {"changes": (answer("status", "201", "503"),)}),
+    "no answer": ("network", {"changes": (answer("ending", "status 200", "net::ERR_CONNECTION_RESET"),)}),
+    "no document": (
+        "network",
+        {"first": finding("result", "navigation-failed", "navigation-failed: net::ERR_NAME_NOT_RESOLVED")},
+    ),
+    "a target that never was": (
+        "trace-invalid",
+        {"first": finding("target", "target-missing"), "before": showing("1"), "observed": showing("1")},
+    ),
+    "other data": ("test-data", {"changes": (answer("body $.items[0].price", "2", "3"),)}),
+    "other markup": ("site-changed", {"changes": (answer("body line 12", "<b>2</b>", "<b>3</b>"),)}),
+    "data and markup": (
+        "site-changed",
+        {"changes": (answer("body $.a", "1", "2"), answer("body line 1", "x", "y", key="GET http://a/"))},
+    ),
+    "a page of a live site": ("site-changed", {"network_mode": "live"}),
+    "a wait on a live site": ("timing", {"first": finding("result", "wait-timeout"), "network_mode": "live"}),
+    "nothing": ("unknown", {}),
+    "a hidden target": (
+        "unknown",
+        {
+            "first": finding("target", "target-not-actionable", "<b> is covered by <div>"),
+            "before": showing("1"),
+            "observed": showing("1"),
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_cause_follows_from_evidence(case: str) -> None:
+    """It is told with what it follows from."""
+    cause, known = CASES[case]
+
+    judged = judge(Case(**{"first": finding(), **known}))
+
+    assert judged.cause == cause
+    assert judged.why
+    assert bool(judged.settle) == (cause == "unknown")
+
+
+def test_a_login_page_that_was_recorded_is_no_expired_session() -> None:
+    """A mission that logs in visits it."""
+    login = ("http://a/login", 200)
+    case = Case(first=finding(), recorded=showing("1", login), observed=showing("2", login))
+
+    assert judge(case).cause == "unknown"
+
+
+def test_another_environment_is_named_where_nothing_else_differs() -> None:
+    """It may be the cause, and what would tell is to replay in the recorded one."""
+    judged = judge(Case(first=finding(), possible_cause="a possible cause: the browser is another one"))
+
+    assert judged.cause == "unknown"
+    assert "the browser is another one" in judged.why
+    assert "recorded browser" in judged.settle

@@ -1,0 +1,65 @@
+"""What changed on a page reaches the later steps that need it, and no others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.divergence.dependents import dependents
+from eikon_engine.divergence.identities import locate_all
+from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+from eikon_engine.trace.observation import DocumentLoad, Observation
+from eikon_engine.trace.target import Target
+from tests.unit.divergence.test_dom_diff import element, page_of
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.dom import PageSnapshot
+
+BUY, HELP = element("button", "Buy", id="buy"), element("a", "Help", id="help", href="/help")
+PAGE = page_of(element("form", BUY), HELP)
+
+
+def click(sequence: int, element_id: str, *, leaves: bool = False, page: int = 0) -> ActionTrace:
+    """Record a click on an element of the page."""
+    identity = next(each.identity for each in locate_all(PAGE.main) if each.path.endswith(f"#{element_id}"))
+    loads = (DocumentLoad(page=0, url="http://a/", status=200),) if leaves else ()
+    return ActionTrace(
+        id=f"s_action_{sequence}",
+        sequence=sequence,
+        action=Click(page=page, target=Target(selector=f"#{element_id}", identity=identity)),
+        result=Succeeded(),
+        observation=Observation(pages=(), documents=loads),
+    )
+
+
+def reached(observed: PageSnapshot, *later: ActionTrace) -> list[tuple[int, str]]:
+    """Give sequence and reason of the steps that depend on what was observed."""
+    return [(step.sequence, why) for step, why in dependents(later, 0, PAGE, observed)]
+
+
+def test_targets_that_are_gone_or_others_are_named() -> None:
+    """One that is as it was is not."""
+    gone = page_of(element("form"), HELP)
+    other = page_of(element("form", element("button", "Sold out", id="buy")), HELP)
+
+    assert reached(gone, click(2, "buy"), click(3, "help")) == [
+        (2, "its target is no longer at html > body > form > button#buy")
+    ]
+    [(sequence, why)] = reached(other, click(2, "help"), click(3, "buy"))
+    assert sequence == 3
+    assert why.startswith("its target at html > body > form > button#buy differs: name: 'Buy' -> 'Sold out'")
+
+
+def test_nothing_is_said_of_another_page_or_document() -> None:
+    """What comes after the page was replaced, or happens on another one, does not depend on it."""
+    gone = page_of(element("form"))
+    leave = ActionTrace(
+        id="s_action_3",
+        sequence=3,
+        action=Navigate(url="http://a/"),
+        result=Succeeded(),
+        observation=Observation(pages=(), documents=(DocumentLoad(page=0, url="http://a/", status=200),)),
+    )
+
+    assert reached(gone, click(2, "buy", page=1), leave, click(4, "buy")) == []
+    assert [sequence for sequence, _ in reached(gone, click(2, "buy", leaves=True), click(3, "help"))] == [2]
