@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.changed_answers import ChangedAnswers, Ending
 from eikon_engine.browser.socket_names import SocketNames
 from eikon_engine.browser.socket_player import SocketRules
 from eikon_engine.browser.traffic import LiveTraffic
-from eikon_engine.divergence.answers import ABSENT, Answer, compare_answers
+from eikon_engine.divergence.answers import Answer
 from eikon_engine.errors import EikonError
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
 if TYPE_CHECKING:
     from playwright.async_api import Request, Response
@@ -25,22 +23,8 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.volatile import VolatileRule
 
-VALUES_SHOWN: Final = 20
-"""Changed values kept of one answer; the others are counted."""
-ANSWERS_SHOWN: Final = 500
-"""Changed answers kept of one run; a note tells how many there were."""
-ABORTED: Final = "net::ERR_ABORTED"
-"""What the browser says of a request that became a download, or that the page gave up: no word of the server."""
 NOT_NETWORK: Final = ("data:", "blob:", "about:")
 WITHOUT_BODY: Final = frozenset({HTTPStatus.NO_CONTENT, HTTPStatus.RESET_CONTENT, HTTPStatus.NOT_MODIFIED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ending:
-    """How a request ended: with an answer, or with the browser's word for what went wrong."""
-
-    answer: Answer | None
-    failure: str | None = None
 
 
 class ProbeTraffic(LiveTraffic):
@@ -59,8 +43,7 @@ class ProbeTraffic(LiveTraffic):
         self._keys: dict[Request, str] = {}
         self._matched: dict[Request, Exchange] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._changes: list[ResponseChange] = []
-        self._changed = 0
+        self._changed = ChangedAnswers(recording)
         self._lost: list[str] = []
 
     async def start(self, session: Session) -> None:
@@ -88,15 +71,13 @@ class ProbeTraffic(LiveTraffic):
 
     def outcome(self) -> NetworkOutcome:
         """Add what differs from the recording."""
-        notes = list(self._lost)
-        if self._changed > len(self._changes):
-            notes.append(f"{self._changed} answers differ from the recorded ones; the first {ANSWERS_SHOWN} are kept")
+        notes = (*self._lost, *self._changed.notes())
         live = super().outcome()
         return live.model_copy(
             update={
                 "unused": tuple(exchange.key for exchange in self._playback.unused() if not exchange.pending),
                 "unmatched": tuple(miss.key for miss in self._playback.misses),
-                "response_changes": tuple(self._changes),
+                "response_changes": self._changed.kept,
                 "rules_applied": self._playback.rule_use.for_outcome(),
                 "notes": (*live.notes, *notes, *self._playback.rule_use.notes()),
             }
@@ -144,24 +125,10 @@ class ProbeTraffic(LiveTraffic):
             return
         failure = last.failure or (None if response is not None else "net::ERR_EMPTY_RESPONSE")
         answer = await self._live(session, response, exchange) if response is not None else None
-        values = self._differences(exchange, _Ending(answer=answer, failure=failure))
+        values = self._changed.differences(exchange, Ending(answer=answer, failure=failure))
         if session.urls.moves_paths:
             values = tuple(each for each in values if session.urls.old_path(each.live, last.url) != each.recorded)
-        self._keep(exchange, values)
-
-    def _differences(self, exchange: Exchange, live: _Ending) -> tuple[ValueChange, ...]:
-        recorded = exchange.response
-        if recorded is None or live.answer is None:
-            ended = f"status {recorded.status}" if recorded else exchange.failure or ABSENT
-            now = f"status {live.answer.status}" if live.answer else live.failure or ABSENT
-            same = ended == now or ABORTED in {ended, now}
-            return () if same else (ValueChange(part="ending", recorded=ended, live=now),)
-        body = None
-        if recorded.body is not None and live.answer.body is not None:
-            same = hashlib.sha256(live.answer.body).hexdigest() == recorded.body.sha256
-            body = live.answer.body if same else self._recording.body(recorded.body)
-        before = Answer(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
-        return tuple(compare_answers(before, live.answer))
+        self._changed.keep(exchange, values)
 
     async def _live(self, session: Session, response: Response, exchange: Exchange) -> Answer:
         redact = session.redactor.text
@@ -186,23 +153,6 @@ class ProbeTraffic(LiveTraffic):
             url = session.redactor.text(response.url)
             self._lost.append(f"the body of {url} could not be compared: {error.message.splitlines()[0]}")
             return None
-
-    def _keep(self, exchange: Exchange, values: tuple[ValueChange, ...]) -> None:
-        if not values:
-            return
-        self._changed += 1
-        if len(self._changes) < ANSWERS_SHOWN:
-            shown = values[:VALUES_SHOWN]
-            self._changes.append(
-                ResponseChange(
-                    key=exchange.key,
-                    occurrence=exchange.occurrence,
-                    subgoal="",
-                    sequence=0,
-                    what=shown,
-                    more=len(values) - len(shown),
-                )
-            )
 
 
 def _root(request: Request) -> Request:

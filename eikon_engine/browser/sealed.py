@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from eikon_engine.browser.background import Background
+from eikon_engine.browser.changed_answers import Asked, OtherAnswers
 from eikon_engine.browser.continuations import (
     Continuation,
     Continuations,
@@ -55,11 +56,17 @@ OK: Final = 200
 class SealedTraffic:
     """Serve recorded exchanges by key and occurrence, at their recorded moments; block the rest."""
 
-    def __init__(self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = ()) -> None:
-        """Serve from `recording`; `rules` say which parts of requests change from run to run."""
+    def __init__(
+        self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = (), own: NetworkRecording | None = None
+    ) -> None:
+        """Serve from `recording`; `rules` say which parts of requests change from run to run.
+
+        Where `recording` stands for that of the bundle, its answers are compared with those of `own`.
+        """
         self._recording = recording
         self._rules = rules
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
+        self._other = OtherAnswers(own, recording, rules) if own is not None else None
         self._keys: dict[Request, str] = {}
         self._continuations = Continuations()
         self._continued: dict[Request, Exchange] = {}
@@ -118,6 +125,7 @@ class SealedTraffic:
                 *sockets.unused(),
             ),
             rules_applied=self._playback.rule_use.for_outcome(),
+            response_changes=self._other.changed.kept if self._other is not None else (),
             notes=(*notes, *self._playback.rule_use.notes()),
         )
 
@@ -139,13 +147,16 @@ class SealedTraffic:
             return
         redactor = session.redactor
         body = request.post_data_buffer
-        match = self._playback.match(
-            request.method,
-            redactor.text(request.url),
-            None if body is None else redactor.key_data(body),
-            request.headers.get("content-type"),
-            request.headers.items(),
+        asked = Asked(
+            method=request.method,
+            url=redactor.text(request.url),
+            body=None if body is None else redactor.key_data(body),
+            content_type=request.headers.get("content-type"),
+            headers=tuple(request.headers.items()),
         )
+        match = asked.match(self._playback)
+        if isinstance(match, Hit) and self._other is not None:
+            self._other.compare(asked, match.exchange)
         if not isinstance(match, Hit):
             self._misses.append(_network_miss(match))
             await self._abort(route, "blockedbyclient")

@@ -59,7 +59,7 @@ class Collector:
         early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
         network = self.end.network if self.end else NetworkOutcome()
         subgoals = tuple(self._subgoal(each) for each in self.begun)
-        har = self.plan.har.warnings if self.plan.har else ()
+        other = self.plan.other.warnings if self.plan.other else ()
         verdict = self._verdict(subgoals, early, network)
         recorded, observed = trace.environment, self.start.environment if self.start else None
         possible_causes = self._possible_causes(subgoals)
@@ -88,7 +88,7 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*trace.warnings, *har, *warnings, *_idle_masks(trace, subgoals, early)),
+            warnings=(*trace.warnings, *other, *warnings, *_idle_masks(trace, subgoals, early)),
         )
 
     def _subgoal(self, begun: SubgoalStart) -> SubgoalOutcome:

@@ -47,6 +47,8 @@ class ReplayOptions:
     """None chooses sealed where the bundle has a network part, and live where it has none."""
     har: Path | None = None
     """HAR file that answers a sealed replay, instead of the network part of the bundle."""
+    answers: Path | None = None
+    """Another bundle of the mission that answers a sealed replay; its answers are compared with the recorded ones."""
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Base URL of today by recorded base URL: the mission is replayed against another deployment."""
     on_divergence: OnDivergence = "stop"

@@ -13,9 +13,9 @@ from eikon_engine.trace.secret_text import missing_secret, secret_names
 from eikon_engine.trace.url_map import UrlMap, url_map
 
 if TYPE_CHECKING:
-    from eikon_engine.network.har_import import HarImport
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.other_answers import OtherSource
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
 
@@ -48,8 +48,8 @@ class Plan:
     bundle: Bundle
     network: NetworkMode
     subgoals: tuple[PlannedSubgoal, ...]
-    har: HarImport | None = None
-    """What answers a sealed replay instead of the bundle's network part; imported when the replay begins."""
+    other: OtherSource | None = None
+    """What answers a sealed replay instead of the bundle's network part; opened when the replay begins."""
     urls: UrlMap = field(default_factory=UrlMap)
     """From the addresses of the recording to those of the deployment that is visited."""
 
@@ -115,10 +115,15 @@ def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
 
 def _network(bundle: Bundle, options: ReplayOptions, urls: UrlMap) -> NetworkMode:
     """Choose the network mode, where an option leaves no choice, and check that it goes with the others."""
-    if options.har is not None:
+    for name, source in (("--har", options.har), ("--answers", options.answers)):
+        if source is None:
+            continue
+        if name == "--har" and options.answers is not None:
+            message = "--har and --answers both answer a replay; drop one of the two"
+            raise UsageError(message)
         if urls or options.network not in {None, "sealed"}:
             found = "--base-url" if urls else f"--network {options.network}"
-            message = f"--har answers a sealed replay, found {found}; drop one of the two"
+            message = f"{name} answers a sealed replay, found {found}; drop one of the two"
             raise UsageError(message)
         return "sealed"
     network = choose_network(bundle, options.network or ("live" if urls else None))

@@ -51,6 +51,11 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
     help="HAR file that answers a sealed replay, instead of the bundle's network part.",
 )
 @click.option(
+    "--answers",
+    type=click.Path(path_type=Path),
+    help="Another bundle of the mission that answers a sealed replay; what it answers otherwise is told.",
+)
+@click.option(
     "--base-url",
     "base_urls",
     multiple=True,
@@ -125,6 +130,7 @@ class _SameNamedOptions(TypedDict):
     artifacts_dir: Path | None
     network: NetworkMode | None
     har: Path | None
+    answers: Path | None
     base_urls: dict[str, str]
     on_divergence: OnDivergence
     browser_path: Path | None

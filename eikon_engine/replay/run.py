@@ -14,8 +14,8 @@ from eikon_engine.network.store import read_network
 from eikon_engine.outcome.events import ActionEnd, JournalLine, RunEnd, SkillEnd
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
-from eikon_engine.replay.har_source import har_source
 from eikon_engine.replay.options import DEFAULT_ARTIFACTS
+from eikon_engine.replay.other_answers import other_source
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder
 from eikon_engine.replay.step import StepRunner
@@ -64,8 +64,8 @@ async def run_replay(
     plan = plan_replay(bundle, options)
     if browser is None:
         verify_bundle(bundle)
-    with har_source(options.har, options.secrets) as har:
-        return await _run(replace(plan, har=har), options, reports, browser)
+    with other_source(options) as other:
+        return await _run(replace(plan, other=other), options, reports, browser)
 
 
 async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], browser: LaunchedBrowser | None) -> Run:

@@ -18,9 +18,8 @@ from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.watched import WatchedWorker
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.divergence.environment import AS_IT_IS
-from eikon_engine.network.store import read_network
+from eikon_engine.replay.other_answers import recorded_network
 from eikon_engine.replay.start import recorded_session_storage, recorded_storage_state
-from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.relocated import relocated_state, relocated_storage
 from eikon_engine.trace.secret_text import Secrets
@@ -121,12 +120,12 @@ def _traffic(plan: Plan) -> Traffic | None:
     if plan.network == "snapshot":
         return None
     rules = plan.trace.network.rules if plan.trace.network is not None else ()
-    if plan.har is not None:
-        return SealedTraffic(plan.har.recording, rules)
-    if plan.trace.network is None:
+    own = recorded_network(plan.bundle)
+    if plan.other is not None:
+        return SealedTraffic(plan.other.recording, rules, own)
+    if own is None:
         return LiveTraffic()
-    recording = read_network(inside(plan.bundle.root, plan.trace.network.folder, "network.folder"))
-    return ProbeTraffic(recording, rules) if plan.network == "live" else SealedTraffic(recording, rules)
+    return ProbeTraffic(own, rules) if plan.network == "live" else SealedTraffic(own, rules)
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:

@@ -1,0 +1,125 @@
+"""Gather in which values answers differ from the recorded ones: what explains a divergence, and never is one."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.answers import ABSENT, Answer, compare_answers
+from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
+
+if TYPE_CHECKING:
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.matching import Match
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.trace.volatile import VolatileRule
+
+VALUES_SHOWN: Final = 20
+"""Changed values kept of one answer; the others are counted."""
+ANSWERS_SHOWN: Final = 500
+"""Changed answers kept of one run; a note tells how many there were."""
+ABORTED: Final = "net::ERR_ABORTED"
+"""What the browser says of a request that became a download, or that the page gave up: no word of the server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a request ended: with an answer, or with the browser's word for what went wrong."""
+
+    answer: Answer | None
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request as recordings know it: without secrets."""
+
+    method: str
+    url: str
+    body: bytes | None
+    content_type: str | None
+    headers: tuple[tuple[str, str], ...]
+
+    def match(self, playback: Playback) -> Match:
+        """Find the recorded answer to it, and count it."""
+        return playback.match(self.method, self.url, self.body, self.content_type, self.headers)
+
+
+class ChangedAnswers:
+    """The answers of one replay that differ from the recorded ones, in the order in which they came."""
+
+    def __init__(self, recording: NetworkRecording) -> None:
+        """Compare with `recording`."""
+        self._recording = recording
+        self._count = 0
+        self._kept: list[ResponseChange] = []
+
+    @property
+    def kept(self) -> tuple[ResponseChange, ...]:
+        """Return what differs, at most so many that a person reads them."""
+        return tuple(self._kept)
+
+    def notes(self) -> tuple[str, ...]:
+        """Say how many there were, if not all are kept."""
+        if self._count == len(self._kept):
+            return ()
+        return (f"{self._count} answers differ from the recorded ones; the first {ANSWERS_SHOWN} are kept",)
+
+    def differences(self, exchange: Exchange, now: Ending) -> tuple[ValueChange, ...]:
+        """Name the values in which an answer of today differs from that of a recorded exchange."""
+        recorded = exchange.response
+        if recorded is None or now.answer is None:
+            ended = f"status {recorded.status}" if recorded else exchange.failure or ABSENT
+            ends = f"status {now.answer.status}" if now.answer else now.failure or ABSENT
+            same = ended == ends or ABORTED in {ended, ends}
+            return () if same else (ValueChange(part="ending", recorded=ended, live=ends),)
+        body = None
+        if recorded.body is not None and now.answer.body is not None:
+            same = hashlib.sha256(now.answer.body).hexdigest() == recorded.body.sha256
+            body = now.answer.body if same else self._recording.body(recorded.body)
+        before = Answer(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
+        return tuple(compare_answers(before, now.answer))
+
+    def keep(self, exchange: Exchange, values: tuple[ValueChange, ...]) -> None:
+        """Keep what differs in the answer to one recorded request."""
+        if not values:
+            return
+        self._count += 1
+        if len(self._kept) < ANSWERS_SHOWN:
+            shown = values[:VALUES_SHOWN]
+            change = ResponseChange(
+                key=exchange.key,
+                occurrence=exchange.occurrence,
+                subgoal="",
+                sequence=0,
+                what=shown,
+                more=len(values) - len(shown),
+            )
+            self._kept.append(change)
+
+
+class OtherAnswers:
+    """Compare answers that come from another recording with those of the one that is replayed."""
+
+    def __init__(self, own: NetworkRecording, other: NetworkRecording, rules: tuple[VolatileRule, ...]) -> None:
+        """Compare what `other` answers with what `own` did; `rules` say which parts of requests change."""
+        self._other = other
+        self._playback = Playback(own.exchanges, read_body=own.body, rules=rules)
+        self.changed = ChangedAnswers(own)
+
+    def compare(self, asked: Asked, given: Exchange) -> None:
+        """Compare the answer that a request is given; one that was not recorded has nothing to be compared with."""
+        match = asked.match(self._playback)
+        if not isinstance(match, Hit) or match.exchange.pending or given.pending:
+            return
+        values = self.changed.differences(match.exchange, self._ending(given))
+        self.changed.keep(match.exchange, values)
+
+    def _ending(self, given: Exchange) -> Ending:
+        response = given.response
+        if response is None:
+            return Ending(answer=None, failure=given.failure)
+        body = self._other.body(response.body) if response.body is not None else None
+        return Ending(answer=Answer(url=response.url, status=response.status, headers=response.headers, body=body))

@@ -1,0 +1,62 @@
+"""Open what answers a replay instead of its own bundle, for as long as it runs."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import NetworkPartMissingError
+from eikon_engine.network.har_import import import_har
+from eikon_engine.network.store import read_network
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.network.store import NetworkRecording
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.trace.bundle import Bundle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherSource:
+    """Another recording, and what its reader had to say."""
+
+    recording: NetworkRecording
+    warnings: tuple[str, ...] = ()
+
+
+def recorded_network(bundle: Bundle) -> NetworkRecording | None:
+    """Read the recorded network of a bundle; None if it has none."""
+    if bundle.trace.network is None:
+        return None
+    return read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+
+
+@contextmanager
+def other_source(options: ReplayOptions) -> Iterator[OtherSource | None]:
+    """Open the HAR or the bundle that is to answer; None if neither is.
+
+    A HAR is imported into a folder that is removed at the end of the block.
+
+    Raises:
+        TraceError: it cannot be read, see `import_har` and `open_bundle`.
+        NetworkPartMissingError: the bundle has no recorded network.
+    """
+    if options.answers is not None:
+        recording = recorded_network(open_bundle(options.answers))
+        if recording is None:
+            message = f"{options.answers}: --answers wants a bundle with a recorded network, this one has none"
+            raise NetworkPartMissingError(message)
+        yield OtherSource(recording=recording)
+    elif options.har is not None:
+        with TemporaryDirectory(prefix="eikon-har-") as folder:
+            har = import_har(options.har, Path(folder), Redactor(options.secrets))
+            yield OtherSource(recording=har.recording, warnings=har.warnings)
+    else:
+        yield None
