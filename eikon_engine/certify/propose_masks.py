@@ -12,6 +12,8 @@ from eikon_engine.trace.mask import (
     AttributePart,
     ConsoleErrorPart,
     Mask,
+    RequestPart,
+    SelectorPart,
     SubtreePart,
     TextPart,
     TitlePart,
@@ -125,7 +127,7 @@ def _glob(url: str) -> str:
 def _name(part: MaskedPart) -> str:
     """Name a mask after what it hides."""
     match part:
-        case TitlePart() | ConsoleErrorPart():
+        case TitlePart() | ConsoleErrorPart() | SelectorPart() | RequestPart():
             return part.kind.replace("_", "-")
         case AttributePart(path=path, name=name) | ValuePart(path=path, name=name):
             return f"{_last(path)}-{name}"

@@ -9,6 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.divergence.masked_requests import without_requests
+from eikon_engine.divergence.selected import Route, select
 from eikon_engine.trace.dom.digest import frame_digest
 from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, is_significant
 from eikon_engine.trace.mask import (
@@ -18,6 +20,7 @@ from eikon_engine.trace.mask import (
     AttributePart,
     ConsoleErrorPart,
     NodePart,
+    SelectorPart,
     Sibling,
     Step,
     SubtreePart,
@@ -34,10 +37,9 @@ if TYPE_CHECKING:
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.observation import Observation, PageObservation
 
-Route: TypeAlias = tuple[tuple[Literal["child", "shadow"], int], ...]
-"""The way from the root to a node: which list of nodes, and which place in it."""
 _Hope: TypeAlias = "tuple[Mask, tuple[Step, ...]]"
-_NODE_PARTS: Final = (TextPart, AttributePart, ValuePart, SubtreePart)
+_PATH_PARTS: Final = (TextPart, AttributePart, ValuePart, SubtreePart)
+_NODE_PARTS: Final = (*_PATH_PARTS, SelectorPart)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,7 @@ def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> Masked:
         return Masked(comparison=comparison)
     hidden = _Hidden()
     recorded, observed = _without_pages(comparison, (recorded, observed), masks, hidden)
+    recorded, observed, misses = without_requests((recorded, observed), comparison.misses, masks, hidden.names)
     if sorted(recorded.console_errors) != sorted(observed.console_errors):
         recorded, observed = (_without_errors(each, masks, hidden.names) for each in (recorded, observed))
     if not hidden.names:
@@ -75,6 +78,7 @@ def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> Masked:
             comparison,
             recorded=comparison.recorded.model_copy(update={"observation": recorded}),
             observed=observed,
+            misses=misses,
             recorded_dom=_first_of(hidden.snapshots["recorded"], comparison.recorded_dom),
             observed_dom=_first_of(hidden.snapshots["observed"], comparison.observed_dom),
         ),
@@ -101,7 +105,10 @@ def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[Page
     names: list[str] = []
     frames = []
     for frame in page.frames:
-        found = dict(_find(frame.root, [mask for mask in here if mask.frame in {None, frame.path}]))
+        wanted = [mask for mask in here if mask.frame in {None, frame.path}]
+        found = dict(_find(frame.root, wanted))
+        for route, selected in select(frame.root, wanted):
+            found[route] = [*found.get(route, ()), *selected]
         names.extend(mask.name for each in found.values() for mask in each)
         frames.append(replace(frame, root=_cut_out(frame.root, found)) if found else frame)
     return (PageSnapshot(frames=tuple(frames)), tuple(dict.fromkeys(names))) if names else (page, ())
@@ -188,7 +195,7 @@ def _with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservat
 
 def _find(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[Route, list[Mask]]]:
     """Yield the nodes that masks name, each once, with its masks."""
-    hopes = [(mask, path_steps(mask.part.path)) for mask in masks if isinstance(mask.part, _NODE_PARTS)]
+    hopes = [(mask, path_steps(mask.part.path)) for mask in masks if isinstance(mask.part, _PATH_PARTS)]
     waiting: list[tuple[Route, Literal["child", "shadow"], tuple[DomNode, ...], list[_Hope]]]
     waiting = [((), "child", (root,), hopes)] if hopes else []
     while waiting:
@@ -268,7 +275,9 @@ def _without(node: DomNode, part: NodePart) -> DomNode | None:
             return replace(node, attributes=tuple(pair for pair in node.attributes if pair[0] != name))
         case ValuePart(name=name):
             return replace(node, state=tuple(pair for pair in node.state if pair[0] != name))
-        case SubtreePart():
+        case SelectorPart(attribute=str(name)):
+            return replace(node, attributes=tuple(pair for pair in node.attributes if pair[0] != name))
+        case SubtreePart() | SelectorPart():
             return None
 
 

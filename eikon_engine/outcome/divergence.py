@@ -8,6 +8,7 @@ from eikon_engine.trace.record import Record
 
 Layer: TypeAlias = Literal["environment", "network", "lifecycle", "target", "result", "value", "dom", "skill"]
 """What is compared; `eikon_engine.divergence.detect` says in which order one leads to the next."""
+Severity: TypeAlias = Literal["divergence", "finding"]
 
 
 class Agreement(Record):
@@ -60,6 +61,8 @@ class Divergence(Record):
     """One sentence for a person."""
     detail: str = ""
     """Longer evidence as text, such as a diff; may span lines."""
+    severity: Severity = "divergence"
+    """A `finding` ends no run and changes no verdict; only a policy makes one."""
     candidates: tuple[Candidate, ...] | None = None
     """Elements like the one that was wanted, likeliest first; empty if none is, None if none was wanted."""
     because: tuple[str, ...] = ()

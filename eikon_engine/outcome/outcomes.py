@@ -39,6 +39,8 @@ class ActionOutcome(Record):
     """None if the action was not performed."""
     observation: Observation | None = None
     divergences: tuple[Divergence, ...] = ()
+    findings: tuple[Divergence, ...] = ()
+    """What differs and touches nothing of the mission, by the policy `effects`: coverage that is lost here."""
     unverifiable: tuple[str, ...] = ()
     """What could not be compared, and why."""
     masked: tuple[str, ...] = ()

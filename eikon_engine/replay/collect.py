@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.environment import environment_differences, possible_cause
 from eikon_engine.divergence.first_cause import first_cause
+from eikon_engine.divergence.masked_requests import compared_misses
 from eikon_engine.outcome.events import ActionEnd, RunEnd, RunStart, SkillEnd, SubgoalEnd, SubgoalStart
 from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, SubgoalOutcome
 from eikon_engine.outcome.verdict import worst
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import StepOutcome, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
-    from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.mask import Mask
 
 
 @dataclass(slots=True)
@@ -58,9 +59,10 @@ class Collector:
         trace = self.plan.trace
         early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
         network = self.end.network if self.end else NetworkOutcome()
+        judged = network.model_copy(update={"misses": compared_misses(network.misses, self._masks)})
         subgoals = tuple(self._subgoal(each) for each in self.begun)
         other = self.plan.other.warnings if self.plan.other else ()
-        verdict = self._verdict(subgoals, early, network)
+        verdict = self._verdict(subgoals, early, judged)
         recorded, observed = trace.environment, self.start.environment if self.start else None
         possible_causes = self._possible_causes(subgoals)
         return ReplayOutcome(
@@ -80,7 +82,7 @@ class Collector:
             verdict=verdict,
             reasons=(
                 *_reasons(verdict, subgoals, early),
-                *_late_misses(network, subgoals),
+                *_late_misses(judged, subgoals),
                 *escape_reasons(network),
                 *possible_causes,
             ),
@@ -88,8 +90,12 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*trace.warnings, *other, *warnings, *_idle_masks(trace, subgoals, early)),
+            warnings=(*trace.warnings, *other, *warnings, *_idle_masks(self._masks, subgoals, early)),
         )
+
+    @property
+    def _masks(self) -> tuple[Mask, ...]:
+        return (*self.plan.trace.masks, *self.options.masks)
 
     def _subgoal(self, begun: SubgoalStart) -> SubgoalOutcome:
         steps = tuple(self.steps[begun.id])
@@ -166,12 +172,14 @@ def _late_misses(network: NetworkOutcome, subgoals: tuple[SubgoalOutcome, ...]) 
     return tuple(late)
 
 
-def _idle_masks(trace: ExecutionTrace, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> Iterator[str]:
+def _idle_masks(
+    masks: tuple[Mask, ...], subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None
+) -> Iterator[str]:
     """Name the masks that hid nothing in a whole run: each is coverage given away for no visible reason."""
     used = {name for each in subgoals for step in each.steps if step.kind == "action" for name in step.masked}
-    for mask in trace.masks if ended_early is None else ():
+    for mask in masks if ended_early is None else ():
         if mask.name not in used:
-            yield f"mask {mask.name} hid nothing in this run; remove it from the trace if that is so in every run"
+            yield f"mask {mask.name} hid nothing in this run; remove it if that is so in every run"
 
 
 def _reasons(verdict: Verdict, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None) -> tuple[str, ...]:

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.browser.worker import Performed
+    from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.outcome.events import JournalLine
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
     from eikon_engine.replay.plan import PlannedStep
+    from eikon_engine.trace.mask import Mask
 
 OnDivergence: TypeAlias = Literal["stop", "continue"]
 
@@ -51,6 +53,10 @@ class ReplayOptions:
     """Another bundle of the mission that answers a sealed replay; its answers are compared with the recorded ones."""
     base_urls: Mapping[str, str] = field(default_factory=dict)
     """Base URL of today by recorded base URL: the mission is replayed against another deployment."""
+    policy: PolicyName = "strict"
+    """Under `effects`, changes of the DOM that touch nothing of the mission are findings, and no divergences."""
+    masks: tuple[Mask, ...] = ()
+    """What is left out of the comparison beside the masks of the trace."""
     on_divergence: OnDivergence = "stop"
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 import click
 
 if TYPE_CHECKING:
+    from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.display import Display
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.replay.replay_engine import ReplayEngine
+    from eikon_engine.trace.mask import Mask
 
 
 CERTIFIED: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
@@ -29,6 +31,14 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
     from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - `--help` stays quick
 
     return parse_rules(texts)
+
+
+def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
+    if path is None:
+        return ()
+    from eikon_engine.replay.ignore_file import read_ignore_file  # noqa: PLC0415 - `--help` stays quick
+
+    return read_ignore_file(path)
 
 
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
@@ -62,6 +72,21 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
     callback=_rules,
     metavar="OLD=NEW",
     help="Replay live against another deployment: NEW stands for OLD; may be repeated.",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(["strict", "effects"]),
+    default="strict",
+    show_default=True,
+    help="What counts: whatever differs, or only what touches targets, recorded effects and skills.",
+)
+@click.option(
+    "--ignore",
+    "masks",
+    type=click.Path(path_type=Path),
+    callback=_masks,
+    metavar="FILE",
+    help="TOML file of what is not compared; each use is told as lost coverage.",
 )
 @click.option(
     "--on-divergence",
@@ -132,6 +157,8 @@ class _SameNamedOptions(TypedDict):
     har: Path | None
     answers: Path | None
     base_urls: dict[str, str]
+    policy: PolicyName
+    masks: tuple[Mask, ...]
     on_divergence: OnDivergence
     browser_path: Path | None
 

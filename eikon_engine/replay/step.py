@@ -18,6 +18,7 @@ from eikon_engine.errors import SkillError
 from eikon_engine.outcome.explanation import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.replay.label import label, step_label
+from eikon_engine.replay.policy import EffectsPolicy
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
@@ -43,6 +44,7 @@ class _Compared:
     """What an action showed, against what was recorded of it."""
 
     divergences: tuple[Divergence, ...]
+    findings: tuple[Divergence, ...]
     masked: tuple[str, ...]
     """Masks that hid something."""
 
@@ -56,6 +58,7 @@ class StepRunner:
         self._environment: Environment | None = environment
         self._worker = worker
         self._options = options
+        self._policy = EffectsPolicy(plan=plan, skills=options.skills) if options.policy == "effects" else None
         self._misses_seen = 0
         self._strays_seen = 0
         self._diverged = False
@@ -93,6 +96,7 @@ class StepRunner:
             result=performed.result,
             observation=performed.observation,
             divergences=divergences,
+            findings=compared.findings,
             unverifiable=unverifiable,
             masked=compared.masked,
             dependents=affected,
@@ -170,8 +174,12 @@ class StepRunner:
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=lambda page: _observed_dom(performed, page),
         )
-        masked = apply_masks(comparison, self._plan.trace.masks)
-        return _Compared(divergences=detect(masked.comparison), masked=masked.names)
+        masked = apply_masks(comparison, (*self._plan.trace.masks, *self._options.masks))
+        found = detect(masked.comparison)
+        if self._policy is None:
+            return _Compared(divergences=found, findings=(), masked=masked.names)
+        divergences, findings = self._policy.split(planned, found, masked.comparison.observed_dom)
+        return _Compared(divergences=divergences, findings=findings, masked=masked.names)
 
     def _dependents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> tuple[Consequence, ...]:
         """Name the later steps that need what is not there any more, on the page of the first action that diverged."""

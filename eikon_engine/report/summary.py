@@ -47,6 +47,7 @@ def render_summary(outcome: ReplayOutcome) -> str:
         further=outcome.divergences[1:],
         artifacts=artifacts,
         masked=_lost_coverage(outcome),
+        findings=sum(len(step.findings) for _, step in steps if step.kind == "action"),
         first_artifacts=_of_first_divergence(outcome),
     )
     return printable(text)

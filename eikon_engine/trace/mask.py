@@ -9,8 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Final, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.dom.css import CssSelector
 from eikon_engine.trace.record import Record
 
 ANY_DEPTH: Final = "**"
@@ -64,8 +66,39 @@ class TitlePart(Record):
     kind: Literal["title"] = "title"
 
 
-NodePart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart
-MaskedPart: TypeAlias = Annotated[NodePart | ConsoleErrorPart | TitlePart, Field(discriminator="kind")]
+class SelectorPart(Record):
+    """All elements that a CSS selector finds, with everything in them; or one attribute of each."""
+
+    kind: Literal["selector"] = "selector"
+    selector: str
+    """See `eikon_engine.trace.dom.css`."""
+    attribute: str | None = Field(default=None, min_length=1)
+
+    @field_validator("selector")
+    @classmethod
+    def _is_understood(cls, selector: str) -> str:
+        try:
+            CssSelector(selector)
+        except TraceFieldError as error:
+            raise ValueError(error.message) from error
+        return selector
+
+
+class RequestPart(Record):
+    """Requests whose key fits; whether they are made, and what they are answered, is not compared."""
+
+    kind: Literal["request"] = "request"
+    key: str = Field(min_length=1)
+    """Method and URL, see `eikon_engine.network.keys`; `*` stands for any characters."""
+
+    def fits(self, key: str) -> bool:
+        """Say whether a request is one of them."""
+        return fits(self.key, key)
+
+
+PathPart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart
+NodePart: TypeAlias = PathPart | SelectorPart
+MaskedPart: TypeAlias = Annotated[NodePart | ConsoleErrorPart | TitlePart | RequestPart, Field(discriminator="kind")]
 
 
 class Mask(Record):
@@ -82,7 +115,12 @@ class Mask(Record):
 
     def is_for(self, url: str) -> bool:
         """Tell whether a page at this URL has the masked part."""
-        return re.fullmatch(".*".join(map(re.escape, self.url.split("*"))), url, re.DOTALL) is not None
+        return fits(self.url, url)
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Match a pattern in which `*` stands for any characters, and everything else for itself."""
+    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
 
 
 def describe_mask(mask: Mask) -> str:
@@ -102,6 +140,12 @@ def describe_mask(mask: Mask) -> str:
             what = f"console errors that begin with {prefix!r}"
         case TitlePart():
             what = "the title"
+        case SelectorPart(selector=selector, attribute=None):
+            what = f"everything in {selector}"
+        case SelectorPart(selector=selector, attribute=attribute):
+            what = f"attribute {attribute} of {selector}"
+        case RequestPart(key=key):
+            what = f"requests {key}"
     return f"{mask.name}: {what}{where}{frame}"
 
 

@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from eikon_engine.divergence.comparison import Comparison, Place
 from eikon_engine.divergence.detect import detect
 from eikon_engine.divergence.dom_diff import diff_snapshots
+from eikon_engine.divergence.masked_requests import without_requests
 from eikon_engine.divergence.masks import apply_masks, mask_observation, mask_page
+from eikon_engine.outcome.outcomes import NetworkMiss
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, frame_digest, page_digest, text_node
 from eikon_engine.trace.execution import ActionTrace, Succeeded
@@ -22,6 +24,8 @@ from eikon_engine.trace.mask import (
     ConsoleErrorPart,
     Mask,
     MaskedPart,
+    RequestPart,
+    SelectorPart,
     SubtreePart,
     TextPart,
     TitlePart,
@@ -91,6 +95,13 @@ CASES = [
         replace(element("x-a"), shadow=(element("i", "2"),), shadow_mode="open"),
         TextPart(path="html > body > x-a > #shadow > i"),
     ),
+    (element("p", "1", id="t"), element("p", "2", id="t"), SelectorPart(selector="body > #t")),
+    (element("p", title="1"), element("p", title="2"), SelectorPart(selector="[title]", attribute="title")),
+    (
+        replace(element("x-a"), shadow=(element("i", "1"),), shadow_mode="open"),
+        replace(element("x-a"), shadow=(element("i", "2"),), shadow_mode="open"),
+        SelectorPart(selector="i:root"),
+    ),
 ]
 
 
@@ -159,6 +170,22 @@ def test_titles_and_console_errors_are_masked() -> None:
     assert (detect(named.comparison), named.names) == ((), ("m",))
     assert (detect(errors.comparison), errors.names) == ((), ("m",))
     assert [each.observed for each in detect(other.comparison)] == ["boom"]
+
+
+def test_requests_are_masked() -> None:
+    """Those that fit are not compared, whether they are made or not, and whether they have a recorded answer."""
+    page = page_of()
+    part = RequestPart(key="GET http://ads.test/*")
+    miss = NetworkMiss(key="GET http://ads.test/2", reason="nothing was recorded")
+
+    more = compare(page, page, mask(part), requests=("GET http://ads.test/1", "GET http://shop.test/"))
+    same = compare(page, page, mask(part))
+    missed = without_requests((seen(page), seen(page)), (miss,), [mask(part)], set())
+    other = without_requests((seen(page), seen(page)), (miss,), [mask(RequestPart(key="POST *"))], set())
+
+    assert [each.observed for each in detect(more.comparison)] == ["GET http://shop.test/"]
+    assert (more.names, same.names) == (("m",), ())
+    assert (missed[2], other[2]) == ((), (miss,))
 
 
 def test_masked_observations_of_unequal_runs_are_equal() -> None:

@@ -1,0 +1,40 @@
+"""Leave out of a comparison the requests that masks name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.mask import RequestPart
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.trace.mask import Mask
+    from eikon_engine.trace.observation import Observation
+
+
+def without_requests(
+    sides: tuple[Observation, Observation], misses: tuple[NetworkMiss, ...], masks: Sequence[Mask], names: set[str]
+) -> tuple[Observation, Observation, tuple[NetworkMiss, ...]]:
+    """Hide masked requests on both sides, where the sides differ, and among those without a recorded answer."""
+    parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, RequestPart)]
+    before, after = sides
+    if not parts or (before.requests == after.requests and not misses):
+        return before, after, misses
+
+    def is_compared(key: str) -> bool:
+        found = {name for name, part in parts if part.fits(key)}
+        names.update(found)
+        return not found
+
+    left, right = (
+        each.model_copy(update={"requests": tuple(filter(is_compared, each.requests))}) for each in (before, after)
+    )
+    return left, right, tuple(miss for miss in misses if is_compared(miss.key))
+
+
+def compared_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> tuple[NetworkMiss, ...]:
+    """Return the requests without a recorded answer that no mask names."""
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+    return tuple(miss for miss in misses if not any(part.fits(miss.key) for part in parts))

@@ -1,0 +1,37 @@
+"""Find the nodes that masks name by CSS selectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from eikon_engine.trace.dom.css import CssSelector, spots
+from eikon_engine.trace.mask import SelectorPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.trace.dom.css import Spot
+    from eikon_engine.trace.dom.tree import DomNode
+    from eikon_engine.trace.mask import Mask
+
+Route: TypeAlias = tuple[tuple[Literal["child", "shadow"], int], ...]
+"""The way from the root to a node: which list of nodes, and which place in it."""
+
+
+def select(root: DomNode, masks: Sequence[Mask]) -> Iterator[tuple[Route, list[Mask]]]:
+    """Yield the nodes that masks select, each once, with its masks; those in shadow roots, too."""
+    selectors = [(mask, CssSelector(mask.part.selector)) for mask in masks if isinstance(mask.part, SelectorPart)]
+    waiting: list[tuple[Route, Literal["child", "shadow"], tuple[DomNode, ...], Spot | None]]
+    waiting = [((), "child", (root,), None)] if selectors else []
+    while waiting:
+        route, kind, nodes, parent = waiting.pop()
+        places = [place for place, node in enumerate(nodes) if not node.is_text]
+        for place, spot in zip(places, spots(nodes, parent), strict=True):
+            way = (*route, (kind, place))
+            here = [mask for mask, selector in selectors if selector.matches(spot)]
+            if here:
+                yield way, here
+            if spot.node.children:
+                waiting.append((way, "child", spot.node.children, spot))
+            if spot.node.shadow:
+                waiting.append((way, "shadow", spot.node.shadow, None))

@@ -1,0 +1,71 @@
+"""Read what a user has a replay leave out of its comparison: a TOML file of `[[ignore]]` tables."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import UsageError
+from eikon_engine.trace.mask import Mask
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_WHAT: Final = ("selector", "request", "console_error", "title")
+_FIELDS: Final = frozenset({"name", "reason", "url", "frame", "attribute", *_WHAT})
+
+
+def read_ignore_file(path: Path) -> tuple[Mask, ...]:
+    """Return the masks that a file asks for, named by their number unless they have names.
+
+    Raises:
+        UsageError: the file cannot be read, or a table says something else than what to ignore, and why.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: wanted a TOML file of [[ignore]] tables, found: {error}") from error
+    tables = data.pop("ignore", [])
+    if data or not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        found = ", ".join(sorted(data)) or "another kind of ignore"
+        raise UsageError(f"{path}: wanted [[ignore]] tables and nothing else, found {found}")
+    masks = tuple(_mask(each, f"{path}, ignore {number}", number) for number, each in enumerate(tables, start=1))
+    names = [mask.name for mask in masks]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{path}: the name {twice!r} is given twice; each ignore has its own")
+    return masks
+
+
+def _mask(table: dict[str, Any], where: str, number: int) -> Mask:
+    unknown = sorted(table.keys() - _FIELDS)
+    if unknown:
+        raise UsageError(f"{where}: {unknown[0]!r} is unknown; wanted {', '.join(sorted(_FIELDS))}")
+    what = [name for name in _WHAT if name in table]
+    if len(what) != 1:
+        raise UsageError(f"{where}: wanted one of {', '.join(_WHAT)}, found {', '.join(what) or 'none'}")
+    kind = what[0]
+    if "attribute" in table and kind != "selector":
+        raise UsageError(f"{where}: attribute goes with selector, found it with {kind}")
+    fields: dict[str, Any] = {name: table[name] for name in ("url", "frame") if name in table}
+    try:
+        named = {"name": table.get("name", f"ignore-{number}"), "reason": table.get("reason")}
+        return Mask.model_validate({**fields, **named, "part": _part(kind, table)})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(each) for each in first["loc"] if each not in {"part", kind})
+        raise UsageError(f"{where}: {place or kind}: {first['msg']}") from error
+
+
+def _part(kind: str, table: dict[str, Any]) -> dict[str, Any]:
+    match kind:
+        case "selector":
+            return {"kind": kind, "selector": table[kind], "attribute": table.get("attribute")}
+        case "request":
+            return {"kind": kind, "key": table[kind]}
+        case "console_error":
+            return {"kind": kind, "prefix": table[kind]}
+        case _:
+            return {"kind": kind}

@@ -1,0 +1,99 @@
+"""Apply the policy `effects`: changes of the DOM that touch nothing of the mission are findings, not divergences."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from eikon_engine.divergence.dependents import dependents
+from eikon_engine.divergence.effects import touched_effect
+from eikon_engine.errors import SkillError
+from eikon_engine.replay.label import step_label
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.trace.dom.stored import load_page
+from eikon_engine.trace.execution import ActionTrace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pydantic import JsonValue
+
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.replay.plan import Plan, PlannedStep
+    from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.execution import SkillUsage
+    from eikon_engine.trace.observation import Observation
+
+Split: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]]"
+"""Divergences, and findings of lower severity."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectsPolicy:
+    """Judge what differs in the pages of one plan."""
+
+    plan: Plan
+    skills: SkillRegistry
+
+    def split(
+        self, planned: PlannedStep, found: tuple[Divergence, ...], observed: Callable[[int], PageSnapshot | None]
+    ) -> Split:
+        """Part what touches the mission from what does not; `observed` gives the DOM of a page after the action."""
+        if not found or any(each.layer != "dom" for each in found) or not isinstance(planned.step, ActionTrace):
+            return found, ()
+        reasons = list(self._touched(planned, planned.step, observed))
+        if reasons:
+            why = f"It touches the mission: {'; '.join(reasons)}."
+            return tuple(each.model_copy(update={"message": f"{each.message} {why}"}) for each in found), ()
+        return (), tuple(each.model_copy(update={"severity": "finding"}) for each in found)
+
+    def _touched(
+        self, planned: PlannedStep, action: ActionTrace, observed: Callable[[int], PageSnapshot | None]
+    ) -> Iterator[str]:
+        """Yield what of the mission a change touches; where that cannot be known, it does."""
+        for page in action.observation.pages if action.observation is not None else ():
+            now, then = observed(page.page), load_page(self.plan.bundle.dom, page)
+            if now is None or then is None:
+                yield f"no snapshot tells what changed on page {page.page}"
+                continue
+            effect = touched_effect(self._before(planned, action, page.page), then, now)
+            if effect is not None:
+                yield f"{effect[0].path} is where the action changed the page"
+            later = (each.step for each in self._after(planned))
+            for step, why in dependents(later, page.page, then, now):
+                if isinstance(step, ActionTrace):
+                    yield f"{step_label(step)} (sequence {step.sequence}) depends on it: {why}"
+                elif self._returned(step, then) != self._returned(step, now):
+                    yield f"{step_label(step)} (sequence {step.sequence}) returns something else"
+
+    def _steps(self) -> Iterator[PlannedStep]:
+        return (step for subgoal in self.plan.subgoals for step in subgoal.steps)
+
+    def _after(self, planned: PlannedStep) -> Iterator[PlannedStep]:
+        return (each for each in self._steps() if each.position > planned.position)
+
+    def _before(self, planned: PlannedStep, action: ActionTrace, page: int) -> PageSnapshot | None:
+        """Return a page as it was before an action; None if the action loaded its document."""
+        if action.observation is None or any(load.page == page for load in action.observation.documents):
+            return None
+        last: Observation | None = None
+        for each in self._steps():
+            if each.position >= planned.position:
+                break
+            last = (each.step.observation if isinstance(each.step, ActionTrace) else None) or last
+        shown = next((seen for seen in last.pages if seen.page == page), None) if last is not None else None
+        return None if shown is None else load_page(self.plan.bundle.dom, shown)
+
+    def _returned(self, usage: SkillUsage, page: PageSnapshot) -> JsonValue:
+        """Run a skill on a page."""
+        source = usage.source
+        document = next((each for each in page.frames if source is not None and each.path == source.frame), None)
+        if document is None:
+            return None
+        given = SkillInput(html=render_plain_html(document), url=document.url, parameters=usage.parameters)
+        try:
+            return self.skills.named(usage.skill).run(given)
+        except SkillError as error:
+            return f"{error.code}: {error.message}"

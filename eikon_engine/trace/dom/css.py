@@ -1,0 +1,197 @@
+"""Find elements of a stored document by CSS selectors.
+
+Selectors are read by `cssselect`. Understood are types, ids, classes, attributes, the four combinators, `:not()`,
+`:is()`, `:where()`, and the structural pseudo-classes; each shadow root is a tree of its own, as for
+`querySelectorAll`. https://www.w3.org/TR/selectors-4/
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from cssselect import SelectorError, parse
+from cssselect import parser as css
+
+from eikon_engine.errors import TraceFieldError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from eikon_engine.trace.dom.tree import DomNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spot:
+    """An element in its tree."""
+
+    node: DomNode
+    parent: Spot | None
+    """None for the root of a document or shadow root."""
+    siblings: tuple[DomNode, ...]
+    """All elements of its parent."""
+    place: int
+    """Its number among them, from 0."""
+
+    @property
+    def before(self) -> Iterator[Spot]:
+        """Yield the elements before it, nearest first."""
+        for place in reversed(range(self.place)):
+            yield Spot(node=self.siblings[place], parent=self.parent, siblings=self.siblings, place=place)
+
+    @property
+    def above(self) -> Iterator[Spot]:
+        """Yield its ancestors, nearest first."""
+        here = self.parent
+        while here is not None:
+            yield here
+            here = here.parent
+
+
+class CssSelector:
+    """A selector, ready to be asked."""
+
+    def __init__(self, text: str) -> None:
+        """Read a selector.
+
+        Raises:
+            TraceFieldError: it is none, or has parts that are not understood.
+        """
+        try:
+            self._alternatives = tuple(parse(text))
+        except SelectorError as error:
+            message = f"wanted a CSS selector, found {text!r}: {error}"
+            raise TraceFieldError(message) from error
+        for each in self._alternatives:
+            if each.pseudo_element is not None:
+                message = f"wanted a CSS selector of elements, found {text!r}: pseudo-elements are not in a document"
+                raise TraceFieldError(message)
+            _check(each.parsed_tree, text)
+
+    def matches(self, spot: Spot) -> bool:
+        """Say whether an element is selected."""
+        return any(_matches(each.parsed_tree, spot) for each in self._alternatives)
+
+
+def spots(nodes: tuple[DomNode, ...], parent: Spot | None = None) -> tuple[Spot, ...]:
+    """Return the elements among some nodes of one parent, with their places."""
+    elements = tuple(node for node in nodes if not node.is_text)
+    return tuple(Spot(node=node, parent=parent, siblings=elements, place=place) for place, node in enumerate(elements))
+
+
+_STRUCTURE: Final[dict[str, Callable[[Spot], bool]]] = {
+    "first-child": lambda spot: spot.place == 0,
+    "last-child": lambda spot: spot.place == len(spot.siblings) - 1,
+    "only-child": lambda spot: len(spot.siblings) == 1,
+    "first-of-type": lambda spot: spot.node.tag not in {each.tag for each in spot.siblings[: spot.place]},
+    "last-of-type": lambda spot: spot.node.tag not in {each.tag for each in spot.siblings[spot.place + 1 :]},
+    "only-of-type": lambda spot: [each.tag for each in spot.siblings].count(spot.node.tag) == 1,
+    "empty": lambda spot: not spot.node.children,
+    "root": lambda spot: spot.parent is None,
+}
+
+
+_COUNTED: Final[dict[str, Callable[[Spot], int]]] = {
+    "nth-child": lambda spot: spot.place + 1,
+    "nth-last-child": lambda spot: len(spot.siblings) - spot.place,
+    "nth-of-type": lambda spot: [each.tag for each in spot.siblings[: spot.place + 1]].count(spot.node.tag),
+    "nth-last-of-type": lambda spot: [each.tag for each in spot.siblings[spot.place :]].count(spot.node.tag),
+}
+"""Pseudo-classes that count, from 1."""
+
+
+def _check(tree: css.Tree, text: str) -> None:
+    """Refuse what `_matches` does not understand, before anything is asked."""
+    match tree:
+        case css.Element(namespace=None):
+            return
+        case css.Function(selector=inner, name=name, arguments=arguments) if name in _COUNTED and _is_series(arguments):
+            _check(inner, text)
+        case css.Pseudo(selector=inner, ident=name) if name in _STRUCTURE:
+            _check(inner, text)
+        case css.Hash(selector=inner) | css.Class(selector=inner):
+            _check(inner, text)
+        case css.Attrib(selector=inner, namespace=None, operator=operator, flag=None) if operator in _COMPARED:
+            _check(inner, text)
+        case css.Negation(selector=inner, subselector=other) | css.CombinedSelector(selector=inner, subselector=other):
+            _check(inner, text)
+            _check(other, text)
+        case (
+            css.Matching(selector=inner, selector_list=others)
+            | css.SpecificityAdjustment(selector=inner, selector_list=others)
+        ):
+            _check(inner, text)
+            for other in others:
+                _check(other, text)
+        case _:
+            message = f"the CSS selector {text!r} has a part that is not understood: {tree!r}"
+            raise TraceFieldError(message)
+
+
+def _matches(tree: css.Tree, spot: Spot) -> bool:  # noqa: PLR0911 - one case a kind of selector
+    node = spot.node
+    match tree:
+        case css.Element(element=name):
+            return name is None or node.tag.lower() == name.lower()
+        case css.Hash(selector=inner, id=name):
+            return node.attribute("id") == name and _matches(inner, spot)
+        case css.Class(selector=inner, class_name=name):
+            return name in (node.attribute("class") or "").split() and _matches(inner, spot)
+        case css.Attrib(selector=inner, attrib=name, operator=operator, value=value):
+            found = node.attribute(name)
+            wanted = "" if value is None else value.value or ""
+            return found is not None and _COMPARED[operator](found, wanted) and _matches(inner, spot)
+        case css.Pseudo(selector=inner, ident=name):
+            return _STRUCTURE[name](spot) and _matches(inner, spot)
+        case css.Function(selector=inner, name=name, arguments=arguments):
+            step, first = css.parse_series(arguments)
+            return _is_in_series(_COUNTED[name](spot), step, first) and _matches(inner, spot)
+        case css.Negation(selector=inner, subselector=other):
+            return not _matches(other, spot) and _matches(inner, spot)
+        case (
+            css.Matching(selector=inner, selector_list=others)
+            | css.SpecificityAdjustment(selector=inner, selector_list=others)
+        ):
+            return any(_matches(other, spot) for other in others) and _matches(inner, spot)
+        case css.CombinedSelector(selector=inner, combinator=combinator, subselector=own):
+            return _matches(own, spot) and any(_matches(inner, each) for each in _related(spot, combinator))
+        case _:
+            message = f"{tree!r} was not refused when it was read"
+            raise AssertionError(message)
+
+
+def _is_series(arguments: Sequence[css.Token]) -> bool:
+    try:
+        css.parse_series(arguments)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_in_series(number: int, step: int, first: int) -> bool:
+    """Say whether a number is `first` plus some times `step`."""
+    distance = number - first
+    return distance == 0 if step == 0 else distance % step == 0 and distance // step >= 0
+
+
+def _related(spot: Spot, combinator: str) -> Iterator[Spot]:
+    match combinator:
+        case " ":
+            yield from spot.above
+        case ">":
+            yield from () if spot.parent is None else (spot.parent,)
+        case "+":
+            yield from (each for each in spot.before if each.place == spot.place - 1)
+        case _:
+            yield from spot.before
+
+
+_COMPARED: Final[dict[str, Callable[[str, str], bool]]] = {
+    "exists": lambda _found, _wanted: True,
+    "=": lambda found, wanted: found == wanted,
+    "~=": lambda found, wanted: wanted in found.split(),
+    "|=": lambda found, wanted: found == wanted or found.startswith(f"{wanted}-"),
+    "^=": lambda found, wanted: wanted != "" and found.startswith(wanted),
+    "$=": lambda found, wanted: wanted != "" and found.endswith(wanted),
+    "*=": lambda found, wanted: wanted != "" and wanted in found,
+}
