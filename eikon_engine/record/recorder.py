@@ -21,6 +21,7 @@ from eikon_engine.trace.execution import (
     Succeeded,
 )
 from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.identity import weakness
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -104,12 +105,21 @@ class MissionRecorder:
             artifacts=self._keep_picture(attempt, sequence, performed),
         )
         self._writer.add_action(attempt, trace)
+        self._warn_of_weak_targets(trace)
         if performed.error is not None:
             raise performed.error
         if trace.observation is None:
             message = f"action {trace.id} was performed and not observed"
             raise InternalError(message)
         return trace.observation
+
+    def _warn_of_weak_targets(self, trace: ActionTrace) -> None:
+        """Check the targets of an action while whoever records can still choose better ones."""
+        for target in (getattr(trace.action, name, None) for name in ("target", "to")):
+            identity = getattr(target, "identity", None)
+            why = None if identity is None else weakness(identity)
+            if why is not None:
+                self.warn(f"{trace.id}: the target {target} is weak: {why}")
 
     async def skill(
         self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None

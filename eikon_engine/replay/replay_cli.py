@@ -106,6 +106,9 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
 )
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@click.option(
+    "--allow-unverifiable", is_flag=True, help="End with 0 where nothing diverged and something cannot be compared."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
 def replay_command(
     *,
@@ -113,6 +116,7 @@ def replay_command(
     timeout: float | None,
     secrets: tuple[str, ...],
     secret_file: Path | None,
+    allow_unverifiable: bool,
     as_json: bool,
     **options: Unpack[_SameNamedOptions],
 ) -> int:
@@ -145,7 +149,9 @@ def replay_command(
     if engine.last_run is None:
         message = "the replay ended without an outcome"
         raise InternalError(message)
-    return engine.last_run.outcome.exit_status
+    outcome = engine.last_run.outcome
+    tolerated = allow_unverifiable and outcome.verdict == "unverifiable" and outcome.ended_early is None
+    return 0 if tolerated else outcome.exit_status
 
 
 class _SameNamedOptions(TypedDict):
