@@ -30,7 +30,9 @@ UNMET = {
         "dialog-text",
         "no-dialog",
         "popup-blocked",
+        "only-one-left",
         "removed-item",
+        "sponsored-first",
         "reordered-list",
         "title",
         "download-content",
@@ -63,6 +65,8 @@ def row(mission: str, change: str, outcome: ReplayOutcome, *, wanted: str) -> bo
     where = f"{first.subgoal_id} {first.sequence} {first.code}" if first else ""
     right = outcome.verdict == wanted
     sys.stdout.write(f"{mission:8} {change:20} {outcome.verdict:12} {where:45} {'' if right else 'WRONG'}\n")
+    if outcome.explanation is not None:
+        sys.stdout.write(f"{'':9}{outcome.explanation.sentence}\n{'':9}since {outcome.explanation.why}\n")
     sys.stdout.flush()
     return right
 

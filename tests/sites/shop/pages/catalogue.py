@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tests.sites.shop.messages import Answer, Request
 
 _RYE_BREAD = 5
+_SPONSORED = 9
 _CONSOLE_ERROR = '<script>console.error("the recommendations did not load");</script>'
 
 
@@ -22,6 +23,8 @@ def _listed(request: Request) -> tuple[Product, ...]:
         listed = [product for product in listed if product.id != _RYE_BREAD]
     if request.changed("reordered-list"):
         listed[:2] = listed[1::-1]
+    if request.changed("only-one-left"):
+        listed = listed[:1]
     return tuple(listed)
 
 
@@ -29,6 +32,8 @@ def show_catalogue(request: Request) -> Answer:
     """Show the cards that fit the search."""
     listed = _listed(request)
     rows = tuple({"id": p.id, "name": p.name, "price": p.price, "category": p.category} for p in listed)
+    if request.changed("sponsored-first"):
+        rows = ({**rows[0], "id": _SPONSORED}, *rows)
     choices = {"": "All", **{category: category.title() for category in CATEGORIES}}
     main = fill(
         "catalogue.html",
