@@ -40,7 +40,7 @@ other-price        | GET /prices        | the carrot costs 0.35 € in the table
 removed-item       | GET /              | the rye bread is missing in the listing
 reordered-list     | GET /              | the first two cards of the listing are swapped
 only-one-left      | GET /              | all cards of the listing but the first are missing
-sponsored-first    | GET /              | an advertisement with the text of the first card stands before it, and leads elsewhere
+sponsored-first    | GET /              | an advertisement worded as the first card stands before it; it leads elsewhere
 title              | GET /              | the title is "Corner Shop - Summer sale"
 console-error      | GET /              | the page writes an error to the console
 dialog-text        | GET /static/cart.js | the question before removing is worded otherwise
