@@ -28,6 +28,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pictures:
+    """PNG files of one page."""
+
+    recorded: bytes = field(repr=False)
+    observed: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """Everything known of one action."""
 
@@ -42,6 +50,9 @@ class Comparison:
     recorded_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
     """DOM of a page after the action, as recorded."""
     observed_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
+
+    pictures: Pictures | None = None
+    """What a screenshot showed, where both were taken in one environment."""
 
     def diverged(
         self, layer: Layer, code: str, *, expected: str, observed: str, message: str, detail: str = ""

@@ -8,6 +8,7 @@ from eikon_engine.divergence.because import because
 from eikon_engine.divergence.dom import detect_dom
 from eikon_engine.divergence.lifecycle import detect_lifecycle
 from eikon_engine.divergence.network import detect_network
+from eikon_engine.divergence.pixels import detect_pixels
 from eikon_engine.divergence.result import detect_result
 from eikon_engine.divergence.value import detect_value
 
@@ -23,6 +24,7 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
     detect_result,
     detect_value,
     detect_dom,
+    detect_pixels,
 )
 """One a file. Adding one touches its file, this line, its test and its section in `docs/divergences.md`."""
 
@@ -37,9 +39,10 @@ CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"lifecycle"}),
     frozenset({"value"}),
     frozenset({"dom"}),
+    frozenset({"pixels"}),
 )
 """Codes and layers in the order in which one leads to the next: the element is bound before anything is asked for, a
-document comes before what it asks for, and its DOM is last."""
+document comes before what it asks for, its DOM comes late, and what is drawn of it is last."""
 
 
 def detect(comparison: Comparison) -> tuple[Divergence, ...]:

@@ -53,6 +53,11 @@ def environment_differences(recorded: Environment | None, here: Environment) -> 
     )
 
 
+def is_comparable(aspect: Aspect, recorded: Environment | None, here: Environment) -> bool:
+    """Say whether something means the same in two environments."""
+    return recorded is not None and not any(aspect in AS_IT_IS[name] for name in _differing(recorded, here))
+
+
 def possible_cause(first: Divergence, recorded: Environment | None, here: Environment) -> str | None:
     """Name the differing environment where it may have led to a finding; None where it cannot have."""
     if first.layer in WITHOUT_CAUSE:

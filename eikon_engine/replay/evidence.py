@@ -7,11 +7,14 @@ import json
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
+from eikon_engine.divergence.pixel_diff import compare_pictures
 from eikon_engine.trace.dom import render_html
 from eikon_engine.trace.execution import ActionTrace, Artifact
 
 if TYPE_CHECKING:
-    from eikon_engine.browser.worker import Worker
+    from collections.abc import Iterator
+
+    from eikon_engine.browser.worker import Performed, Worker
     from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
     from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.replay.run_folder import RunFolder
@@ -37,6 +40,7 @@ class EvidenceWriter:
         last = self._runner.last
         if last is not None and last.picture is not None:
             artifacts.append(self._keep("screenshot", f"{prefix}_screenshot.png", last.picture))
+            artifacts.extend(self._pixels(planned.step, last, prefix))
         if outcome.divergences or planned.step is planned.subgoal.steps[-1]:
             page = planned.step.action.page
             taking = asyncio.ensure_future(self._worker.picture(page))
@@ -58,6 +62,16 @@ class EvidenceWriter:
             artifacts.append(self._keep("expected skill output", f"{prefix}_expected.json", expected))
             artifacts.append(self._keep("difference", f"{prefix}_diff.txt", divergence.detail + "\n"))
         return outcome.model_copy(update={"artifacts": tuple(artifacts)})
+
+    def _pixels(self, recorded: ActionTrace, last: Performed, prefix: str) -> Iterator[Artifact]:
+        """Draw where a screenshot differs from the recorded one."""
+        pictures = self._runner.pictures(recorded, last)
+        if pictures is None or pictures.recorded == pictures.observed:
+            return
+        diff = compare_pictures(pictures.recorded, pictures.observed)
+        yield self._keep("screenshot recorded", f"{prefix}_screenshot_expected.png", pictures.recorded)
+        if diff is not None:
+            yield self._keep("difference of the screenshots", f"{prefix}_screenshot_diff.png", diff.picture)
 
     def _documents(self, recorded: ActionTrace, page: int, prefix: str) -> list[Artifact]:
         expected, observed = self._runner.recorded_dom(recorded, page), self._runner.observed_dom(page)

@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
-    from eikon_engine.outcome.outcomes import NetworkMode
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
     from eikon_engine.replay.display import Display
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.replay.replay_engine import ReplayEngine
@@ -149,7 +149,11 @@ def replay_command(
     if engine.last_run is None:
         message = "the replay ended without an outcome"
         raise InternalError(message)
-    outcome = engine.last_run.outcome
+    return _status(engine.last_run.outcome, allow_unverifiable=allow_unverifiable)
+
+
+def _status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
+    """Return the exit status: what could not be compared may be asked to be no failure, what was cut off may not."""
     tolerated = allow_unverifiable and outcome.verdict == "unverifiable" and outcome.ended_early is None
     return 0 if tolerated else outcome.exit_status
 

@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.comparison import Comparison, Pictures, Place
 from eikon_engine.divergence.dependents import dependents
 from eikon_engine.divergence.detect import detect
-from eikon_engine.divergence.environment import detect_environment
+from eikon_engine.divergence.environment import detect_environment, is_comparable
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.skill import detect_skill
@@ -20,6 +20,7 @@ from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.replay.label import label, step_label
 from eikon_engine.replay.policy import EffectsPolicy
 from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
@@ -59,6 +60,7 @@ class StepRunner:
         self._worker = worker
         self._options = options
         self._policy = EffectsPolicy(plan=plan, skills=options.skills) if options.policy == "effects" else None
+        self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, environment)
         self._misses_seen = 0
         self._strays_seen = 0
         self._diverged = False
@@ -134,6 +136,14 @@ class StepRunner:
                 return load_page(self._plan.bundle.dom, each)
         return None
 
+    def pictures(self, recorded: ActionTrace, performed: Performed | None) -> Pictures | None:
+        """Return what a screenshot showed then and now; None if there is none, or they are not comparable."""
+        picture = None if performed is None else performed.picture
+        if picture is None or not self._pixels or not recorded.artifacts:
+            return None
+        path = inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
+        return Pictures(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
+
     def observed_dom(self, page: int) -> PageSnapshot | None:
         """Return the DOM of a page after the last action."""
         return None if self.last is None else _observed_dom(self.last, page)
@@ -173,6 +183,7 @@ class StepRunner:
             response_changes=self._response_changes(planned),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=lambda page: _observed_dom(performed, page),
+            pictures=self.pictures(recorded, performed),
         )
         masked = apply_masks(comparison, (*self._plan.trace.masks, *self._options.masks))
         found = detect(masked.comparison)

@@ -44,5 +44,5 @@ async def screenshot(session: Session, action: Screenshot) -> Deed:
     """Take a picture of a page at rest."""
     page = require_page(session, action.page)
     async with translated("taking a screenshot"):
-        picture = await page.screenshot(full_page=action.full_page, animations="allow", caret="initial")
+        picture = await page.screenshot(full_page=action.full_page, animations="allow", caret="hide")
     return Deed(picture=picture)

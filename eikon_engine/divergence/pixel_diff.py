@@ -1,0 +1,66 @@
+"""Compare two pictures pixel by pixel, and draw where they differ. Needs Pillow, which the extra `pixels` installs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+MARK: Final = (255, 0, 80)
+"""Colour of the pixels that differ, on a paled copy of the observed picture."""
+PALE: Final = 0.75
+"""How much of the copy is white."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PixelDiff:
+    """Where two pictures differ."""
+
+    expected_size: tuple[int, int]
+    """Width and height in pixels."""
+    observed_size: tuple[int, int]
+    changed: int
+    """Pixels that differ; all of the larger picture where the sizes do."""
+    box: tuple[int, int, int, int]
+    """Left, top, right and bottom of the smallest rectangle around them."""
+    picture: bytes = field(repr=False)
+    """PNG of the observed picture, paled, with the pixels that differ marked."""
+
+
+def compare_pictures(expected: bytes, observed: bytes) -> PixelDiff | None:
+    """Compare two PNG files; None if Pillow is not installed."""
+    try:
+        from PIL import Image  # noqa: PLC0415 - an extra
+    except ImportError:
+        return None
+    with Image.open(BytesIO(expected)) as before, Image.open(BytesIO(observed)) as after:
+        return _compared(before.convert("RGB"), after.convert("RGB"))
+
+
+def _compared(before: Image, after: Image) -> PixelDiff:
+    from PIL import Image, ImageChops  # noqa: PLC0415 - an extra
+
+    if before.size != after.size:
+        whole = (0, 0, max(before.width, after.width), max(before.height, after.height))
+        return _diff(before, after, whole[2] * whole[3], whole, after)
+    difference = ImageChops.difference(before, after)
+    channels = difference.split()
+    mask = ImageChops.lighter(ImageChops.lighter(channels[0], channels[1]), channels[2]).point(_any)
+    paled = Image.blend(after, Image.new("RGB", after.size, "white"), PALE)
+    paled.paste(MARK, (0, 0, *after.size), mask)
+    return _diff(before, after, mask.histogram()[255], mask.getbbox() or (0, 0, 0, 0), paled)
+
+
+def _any(value: int) -> int:
+    return 255 if value else 0
+
+
+def _diff(before: Image, after: Image, changed: int, box: tuple[int, int, int, int], picture: Image) -> PixelDiff:
+    file = BytesIO()
+    picture.save(file, "PNG")
+    return PixelDiff(
+        expected_size=before.size, observed_size=after.size, changed=changed, box=box, picture=file.getvalue()
+    )
