@@ -40,6 +40,9 @@
   const openRoot = getter("Element", "shadowRoot");
   const scrollLeft = getter("Element", "scrollLeft");
   const scrollTop = getter("Element", "scrollTop");
+  const VISIBLY = { visibilityProperty: true };
+  const visibleNative = find("Element", "checkVisibility");
+  const isVisible = (element) => apply(visibleNative, element, [VISIBLY]);
   const inputType = getter("HTMLInputElement", "type");
   const inputValue = getter("HTMLInputElement", "value");
   const charCode = method("String", "charCodeAt");
@@ -176,6 +179,8 @@
   const out = [];
   const scroll = [];
   const canvas = [];
+  // Elements that are hidden though their parent is not, or the other way round.
+  const flips = [];
   const frameNodes = [];
   const focused = new Set();
   const childFrames = new Map();
@@ -218,7 +223,7 @@
     return `${json}]`;
   };
 
-  const enter = (element, tag, verbatim, isRoot) => {
+  const enter = (element, tag, verbatim, isRoot, shown) => {
     const space = namespaceOf(element);
     const known = NAMESPACES[space];
     const html = known === "";
@@ -246,6 +251,8 @@
     const slot = out.length;
     pushNative(out, "");
     noteExtras(element, html ? tag : "", slot);
+    const visible = isVisible(element);
+    if (visible !== shown) pushNative(flips, String(slot));
     const skip = tag === "script" || (html && CHILDLESS.has(tag));
     const content = html && tag === "template" ? getter("HTMLTemplateElement", "content")(element) : null;
     const light = skip ? null : firstChild(content || element);
@@ -261,6 +268,7 @@
       node: root ? firstChild(root) : light,
       text: "",
       afterInline: false,
+      visible,
       verbatim: verbatim || (html && VERBATIM.has(tag)),
     };
   };
@@ -286,7 +294,7 @@
 
   const walk = (root) => {
     const outer = [];
-    let level = enter(root, localName(root), false, true);
+    let level = enter(root, localName(root), false, true, true);
     while (level) {
       const { node } = level;
       if (!node) {
@@ -314,7 +322,7 @@
       level.afterInline = inline;
       level.count += 1;
       pushNative(outer, level);
-      level = enter(node, tag, level.verbatim, false);
+      level = enter(node, tag, level.verbatim, false, level.visible);
     }
   };
 
@@ -327,5 +335,5 @@
   const ids = type ? [type.name, type.publicId, type.systemId] : [""];
   const doctype = ids[1] || ids[2] ? joinNative(ids, "|") : ids[0];
   return `{"doctype":${quote(doctype)},"nodes":${array(out)},"extras":`
-    + `{"canvas":${array(canvas)},"frames":${array(frameNodes)},"scroll":${array(scroll)}}}`;
+    + `{"canvas":${array(canvas)},"flips":${array(flips)},"frames":${array(frameNodes)},"scroll":${array(scroll)}}}`;
 }

@@ -15,7 +15,7 @@ from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
 from eikon_engine.network.keys import request_key
-from eikon_engine.trace.dom import PageSnapshot, frame_digest, masked_text
+from eikon_engine.trace.dom import PageSnapshot, frame_digest, masked_text, visibility_digest
 from eikon_engine.trace.observation import (
     DocumentLoad,
     FrameObservation,
@@ -178,7 +178,12 @@ def _page_observation(session: Session, ordinal: int, snapshot: PageSnapshot, ti
         url=redact(page.url) if page is not None else snapshot.main.url,
         title=title,
         frames=tuple(
-            FrameObservation(path=frame.path, url=redact(frame.url), digest=frame_digest(frame))
+            FrameObservation(
+                path=frame.path,
+                url=redact(frame.url),
+                digest=frame_digest(frame),
+                visibility=visibility_digest(frame),
+            )
             for frame in snapshot.frames
         ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.accessibility import detect_accessibility
 from eikon_engine.divergence.because import because
 from eikon_engine.divergence.dom import detect_dom
 from eikon_engine.divergence.lifecycle import detect_lifecycle
@@ -24,6 +25,7 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
     detect_result,
     detect_value,
     detect_dom,
+    detect_accessibility,
     detect_pixels,
 )
 """One a file. Adding one touches its file, this line, its test and its section in `docs/divergences.md`."""
@@ -39,6 +41,7 @@ CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"lifecycle"}),
     frozenset({"value"}),
     frozenset({"dom"}),
+    frozenset({"accessibility"}),
     frozenset({"pixels"}),
 )
 """Codes and layers in the order in which one leads to the next: the element is bound before anything is asked for, a

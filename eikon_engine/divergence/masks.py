@@ -189,7 +189,10 @@ def _digests(page: PageObservation) -> tuple[tuple[str, str], ...]:
 
 def _with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservation:
     digests = {frame.path: frame_digest(frame) for frame in snapshot.frames}
-    frames = tuple(frame.model_copy(update={"digest": digests.get(frame.path, frame.digest)}) for frame in page.frames)
+    frames = tuple(
+        frame.model_copy(update={"digest": digests.get(frame.path, frame.digest), "visibility": None})
+        for frame in page.frames
+    )
     return page.model_copy(update={"frames": frames})
 
 

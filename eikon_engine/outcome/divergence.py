@@ -6,7 +6,18 @@ from typing import Literal, TypeAlias
 
 from eikon_engine.trace.record import Record
 
-Layer: TypeAlias = Literal["environment", "network", "lifecycle", "target", "result", "value", "dom", "pixels", "skill"]
+Layer: TypeAlias = Literal[
+    "environment",
+    "network",
+    "lifecycle",
+    "target",
+    "result",
+    "value",
+    "dom",
+    "accessibility",
+    "pixels",
+    "skill",
+]
 """What is compared; `eikon_engine.divergence.detect` says in which order one leads to the next."""
 Severity: TypeAlias = Literal["divergence", "finding"]
 

@@ -18,6 +18,8 @@ class FrameObservation(Record):
     url: str
     digest: str
     """Merkle digest of the frame's DOM, hexadecimal."""
+    visibility: str | None = None
+    """Digest of which of its elements are hidden; None in older recordings, and where masks took elements out."""
 
 
 class PageObservation(Record):

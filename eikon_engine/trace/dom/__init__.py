@@ -10,6 +10,7 @@ from eikon_engine.trace.dom.digest import (
     frame_digest,
     masked_text,
     page_digest,
+    visibility_digest,
 )
 from eikon_engine.trace.dom.html import render_html, render_plain_html
 from eikon_engine.trace.dom.tree import (
@@ -39,4 +40,5 @@ __all__ = [
     "render_html",
     "render_plain_html",
     "text_node",
+    "visibility_digest",
 ]

@@ -66,6 +66,12 @@ def frame_digest(frame: FrameSnapshot) -> str:
     return _frame_digest(frame).hex()
 
 
+def visibility_digest(frame: FrameSnapshot) -> str | None:
+    """Return the digest of which elements are hidden, as 64 hexadecimal digits; None where that was not noted."""
+    flips = frame.extras.flips
+    return None if flips is None else blake2b(json.dumps(flips).encode(), digest_size=_SIZE).hexdigest()
+
+
 def page_digest(page: PageSnapshot) -> str:
     """Return the digest of a page: place, name and document of each frame, but not its URL."""
     parts = [(frame.path, frame.name, frame_digest(frame)) for frame in page.frames]

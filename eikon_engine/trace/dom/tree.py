@@ -23,6 +23,7 @@ TEXT: Final = "#text"
 VERBATIM: Final = "#verbatim"
 _TEXT_TAGS: Final = frozenset({TEXT, VERBATIM})
 _ELEMENT_TYPES: Final = (str, str, list, list, int, str, int)
+_ROWS: Final = ("canvas", "frames", "scroll")
 _MODES: Final = frozenset({"", "open", "closed"})
 
 StateValue = str | bool | tuple[str, ...]
@@ -104,6 +105,8 @@ class FrameExtras:
 
     canvas: tuple[tuple[int, str], ...] = ()
     """Node and digest of its pixels."""
+    flips: tuple[int, ...] | None = None
+    """Elements that are hidden though their parent is not, or shown though it is; None in older snapshots."""
     frames: tuple[tuple[int, int], ...] = ()
     """Node of a frame element, and the place of its frame among the child frames."""
     scroll: tuple[tuple[int, float, float], ...] = ()
@@ -189,7 +192,9 @@ def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSna
 
 def frame_to_data(frame: FrameSnapshot) -> dict[str, object]:
     """Return the plain data that `frame_from_data` reads."""
-    extras = {name: [list(row) for row in getattr(frame.extras, name)] for name in ("canvas", "frames", "scroll")}
+    extras: dict[str, object] = {name: [list(row) for row in getattr(frame.extras, name)] for name in _ROWS}
+    if frame.extras.flips is not None:
+        extras["flips"] = list(frame.extras.flips)
     return {"doctype": frame.doctype, "nodes": tree_to_flat(frame.root), "extras": extras}
 
 
@@ -291,10 +296,14 @@ def _state(flat: list[object], index: int) -> tuple[tuple[str, StateValue], ...]
 
 
 def _extras(data: object) -> FrameExtras:
-    """Read canvas digests, frame places and scroll offsets."""
-    if not isinstance(data, dict) or data.keys() != {"canvas", "frames", "scroll"}:
+    """Read canvas digests, hidden elements, frame places and scroll offsets."""
+    if not isinstance(data, dict) or data.keys() - {"flips"} != set(_ROWS):
         raise _wrong("extras", "an object of canvas, frames and scroll", data)
+    flips = data.get("flips")
+    if flips is not None and not (isinstance(flips, list) and all(type(each) is int for each in flips)):
+        raise _wrong("extras.flips", "an array of numbers", flips)
     return FrameExtras(
+        flips=None if flips is None else tuple(flips),
         canvas=cast("tuple[tuple[int, str], ...]", _rows(data["canvas"], "canvas", (int, str))),
         frames=cast("tuple[tuple[int, int], ...]", _rows(data["frames"], "frames", (int, int))),
         scroll=cast("tuple[tuple[int, float, float], ...]", _rows(data["scroll"], "scroll", (int, float, float))),
