@@ -12,6 +12,7 @@ from eikon_engine.browser.bind import Readiness, look
 from eikon_engine.browser.ledger import Happenings, describe_download
 from eikon_engine.browser.net_errors import playable
 from eikon_engine.browser.snapshot import capture_page
+from eikon_engine.browser.stored import stored_items
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
 from eikon_engine.network.keys import request_key
@@ -66,6 +67,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
     target, (snapshots, titles) = await _undisturbed(session, bound)
     virtual_ms = session.rest.used_ms
     happened = session.ledger.take()
+    storage = await stored_items(session)
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
     observation = Observation(
         pages=tuple(
@@ -84,6 +86,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         ),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
+        storage=storage,
         begun_ms=session.rest.begun_ms,
         acted_ms=session.rest.acted_ms,
         virtual_ms=virtual_ms,

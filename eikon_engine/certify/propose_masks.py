@@ -14,6 +14,7 @@ from eikon_engine.trace.mask import (
     Mask,
     RequestPart,
     SelectorPart,
+    StoragePart,
     SubtreePart,
     TextPart,
     TitlePart,
@@ -127,7 +128,7 @@ def _glob(url: str) -> str:
 def _name(part: MaskedPart) -> str:
     """Name a mask after what it hides."""
     match part:
-        case TitlePart() | ConsoleErrorPart() | SelectorPart() | RequestPart():
+        case TitlePart() | ConsoleErrorPart() | SelectorPart() | RequestPart() | StoragePart():
             return part.kind.replace("_", "-")
         case AttributePart(path=path, name=name) | ValuePart(path=path, name=name):
             return f"{_last(path)}-{name}"

@@ -11,6 +11,7 @@ from eikon_engine.divergence.lifecycle import detect_lifecycle
 from eikon_engine.divergence.network import detect_network
 from eikon_engine.divergence.pixels import detect_pixels
 from eikon_engine.divergence.result import detect_result
+from eikon_engine.divergence.storage import detect_storage
 from eikon_engine.divergence.value import detect_value
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ DETECTORS: Final[tuple[Callable[[Comparison], Iterator[Divergence]], ...]] = (
     detect_result,
     detect_value,
     detect_dom,
+    detect_storage,
     detect_accessibility,
     detect_pixels,
 )
@@ -41,6 +43,7 @@ CAUSAL_ORDER: Final[tuple[frozenset[str], ...]] = (
     frozenset({"lifecycle"}),
     frozenset({"value"}),
     frozenset({"dom"}),
+    frozenset({"storage"}),
     frozenset({"accessibility"}),
     frozenset({"pixels"}),
 )

@@ -1,10 +1,10 @@
-"""Leave out of a comparison the requests that masks name."""
+"""Leave out of a comparison the requests, and what is stored, that masks name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.trace.mask import RequestPart
+from eikon_engine.trace.mask import RequestPart, StoragePart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,3 +38,17 @@ def compared_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> t
     """Return the requests without a recorded answer that no mask names."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
     return tuple(miss for miss in misses if not any(part.fits(miss.key) for part in parts))
+
+
+def without_stored(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:
+    """Hide masked cookies and items of storage."""
+    parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, StoragePart)]
+    if not parts or observation.storage is None:
+        return observation
+    kept = []
+    for item in observation.storage:
+        found = {name for name, part in parts if part.fits(item.name)}
+        names |= found
+        if not found:
+            kept.append(item)
+    return observation.model_copy(update={"storage": tuple(kept)})

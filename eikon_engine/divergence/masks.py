@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.divergence.masked_requests import without_requests
+from eikon_engine.divergence.masked_requests import without_requests, without_stored
 from eikon_engine.divergence.selected import Route, select
 from eikon_engine.trace.dom.digest import frame_digest
 from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, is_significant
@@ -68,6 +68,8 @@ def apply_masks(comparison: Comparison, masks: tuple[Mask, ...]) -> Masked:
         return Masked(comparison=comparison)
     hidden = _Hidden()
     recorded, observed = _without_pages(comparison, (recorded, observed), masks, hidden)
+    if recorded.storage != observed.storage:
+        recorded, observed = (without_stored(each, masks, hidden.names) for each in (recorded, observed))
     recorded, observed, misses = without_requests((recorded, observed), comparison.misses, masks, hidden.names)
     if sorted(recorded.console_errors) != sorted(observed.console_errors):
         recorded, observed = (_without_errors(each, masks, hidden.names) for each in (recorded, observed))

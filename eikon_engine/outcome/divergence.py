@@ -14,6 +14,7 @@ Layer: TypeAlias = Literal[
     "result",
     "value",
     "dom",
+    "storage",
     "accessibility",
     "pixels",
     "skill",

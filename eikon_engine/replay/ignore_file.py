@@ -13,7 +13,7 @@ from eikon_engine.trace.mask import Mask
 if TYPE_CHECKING:
     from pathlib import Path
 
-_WHAT: Final = ("selector", "request", "console_error", "title")
+_WHAT: Final = ("selector", "request", "storage", "console_error", "title")
 _FIELDS: Final = frozenset({"name", "reason", "url", "frame", "attribute", *_WHAT})
 
 
@@ -65,6 +65,8 @@ def _part(kind: str, table: dict[str, Any]) -> dict[str, Any]:
             return {"kind": kind, "selector": table[kind], "attribute": table.get("attribute")}
         case "request":
             return {"kind": kind, "key": table[kind]}
+        case "storage":
+            return {"kind": kind, "name": table[kind]}
         case "console_error":
             return {"kind": kind, "prefix": table[kind]}
         case _:

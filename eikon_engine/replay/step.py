@@ -60,6 +60,7 @@ class StepRunner:
         self._worker = worker
         self._options = options
         self._policy = EffectsPolicy(plan=plan, skills=options.skills) if options.policy == "effects" else None
+        self._clock = environment.clock
         self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, environment)
         self._misses_seen = 0
         self._strays_seen = 0
@@ -183,6 +184,8 @@ class StepRunner:
             response_changes=self._response_changes(planned),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=lambda page: _observed_dom(performed, page),
+            compares_storage=self._plan.network == "sealed",
+            compares_stored_values=self._clock == "stepped",
             pictures=self.pictures(recorded, performed),
         )
         masked = apply_masks(comparison, (*self._plan.trace.masks, *self._options.masks))

@@ -96,9 +96,23 @@ class RequestPart(Record):
         return fits(self.key, key)
 
 
+class StoragePart(Record):
+    """Cookies and items of local and session storage whose name fits."""
+
+    kind: Literal["storage"] = "storage"
+    name: str = Field(min_length=1)
+    """`*` stands for any characters."""
+
+    def fits(self, name: str) -> bool:
+        """Say whether something that is kept is one of them."""
+        return fits(self.name, name)
+
+
 PathPart: TypeAlias = TextPart | AttributePart | ValuePart | SubtreePart
 NodePart: TypeAlias = PathPart | SelectorPart
-MaskedPart: TypeAlias = Annotated[NodePart | ConsoleErrorPart | TitlePart | RequestPart, Field(discriminator="kind")]
+MaskedPart: TypeAlias = Annotated[
+    NodePart | ConsoleErrorPart | TitlePart | RequestPart | StoragePart, Field(discriminator="kind")
+]
 
 
 class Mask(Record):
@@ -123,7 +137,7 @@ def fits(pattern: str, text: str) -> bool:
     return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), text, re.DOTALL) is not None
 
 
-def describe_mask(mask: Mask) -> str:
+def describe_mask(mask: Mask) -> str:  # noqa: C901 - one case a kind of part
     """Say in one line what a mask hides, and where."""
     where = "" if mask.url == "*" else f" on {mask.url}"
     frame = f", frame {mask.frame}" if mask.frame else ""
@@ -146,6 +160,8 @@ def describe_mask(mask: Mask) -> str:
             what = f"attribute {attribute} of {selector}"
         case RequestPart(key=key):
             what = f"requests {key}"
+        case StoragePart(name=name):
+            what = f"what is kept under {name}"
     return f"{mask.name}: {what}{where}{frame}"
 
 

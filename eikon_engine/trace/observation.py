@@ -78,6 +78,18 @@ class TargetState(Record):
     checked: bool | None = None
 
 
+class StoredItem(Record):
+    """One thing that the browser keeps for a site."""
+
+    kind: Literal["cookie", "local", "session"]
+    """A cookie, or an item of `localStorage` or `sessionStorage`."""
+    place: str
+    """Domain and path of a cookie, else the origin."""
+    name: str
+    digest: str
+    """SHA-256 of its value, hexadecimal; secrets are replaced by their names before."""
+
+
 class Observation(Record):
     """Everything compared after one action."""
 
@@ -93,6 +105,8 @@ class Observation(Record):
     page_errors: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     """Keys of the requests issued, sorted: their order differs between identical runs."""
+    storage: tuple[StoredItem, ...] | None = None
+    """What the browser keeps for the sites of the open pages, sorted; None in older recordings."""
     begun_ms: float = Field(default=0.0, ge=0)
     """Page time since the mission began, when the action did; not compared."""
     acted_ms: float | None = Field(default=None, ge=0)

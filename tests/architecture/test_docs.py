@@ -34,7 +34,18 @@ PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"[a-z]+(-[a-z]+)+")
 DETECTING = tuple(
     f"eikon_engine.divergence.{name}"
-    for name in ("accessibility", "dom", "environment", "lifecycle", "network", "pixels", "result", "skill", "value")
+    for name in (
+        "accessibility",
+        "dom",
+        "environment",
+        "lifecycle",
+        "network",
+        "pixels",
+        "result",
+        "skill",
+        "storage",
+        "value",
+    )
 )
 LINK = re.compile(r"\]\((?!https?://|mailto:|#)([^)#\s]+)")
 

@@ -8,7 +8,7 @@ import pytest
 
 from eikon_engine.errors import UsageError
 from eikon_engine.replay.ignore_file import read_ignore_file
-from eikon_engine.trace.mask import ConsoleErrorPart, Mask, RequestPart, SelectorPart, TitlePart
+from eikon_engine.trace.mask import ConsoleErrorPart, Mask, RequestPart, SelectorPart, StoragePart, TitlePart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,10 @@ frame = ""
 [[ignore]]
 reason = "third party"
 request = "GET https://ads.test/*"
+
+[[ignore]]
+reason = "an id of the visit"
+storage = "_ga*"
 
 [[ignore]]
 reason = "counts visitors"
@@ -55,8 +59,9 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
             part=SelectorPart(selector="footer", attribute="data-built"),
         ),
         Mask(name="ignore-3", reason="third party", part=RequestPart(key="GET https://ads.test/*")),
-        Mask(name="ignore-4", reason="counts visitors", part=TitlePart()),
-        Mask(name="ignore-5", reason="a missing picture", part=ConsoleErrorPart(prefix="Failed to load")),
+        Mask(name="ignore-4", reason="an id of the visit", part=StoragePart(name="_ga*")),
+        Mask(name="ignore-5", reason="counts visitors", part=TitlePart()),
+        Mask(name="ignore-6", reason="a missing picture", part=ConsoleErrorPart(prefix="Failed to load")),
     )
 
 

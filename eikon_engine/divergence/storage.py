@@ -1,0 +1,49 @@
+"""Storage: what the browser keeps for sites after an action; the next action, or the next visit, depends on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.trace.observation import Observation, StoredItem
+
+_WORDS = {"cookie": "cookie", "local": "item of localStorage", "session": "item of sessionStorage"}
+
+
+def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
+    """Compare names, and values where time cannot have changed them."""
+    before, after = comparison.recorded.observation, comparison.observed
+    if not comparison.compares_storage or before is None or after is None:
+        return
+    if before.storage is None or after.storage is None or before.storage == after.storage:
+        return
+    recorded, observed = _by_name(before), _by_name(after)
+    for key in sorted(recorded.keys() | observed.keys()):
+        then, now = recorded.get(key), observed.get(key)
+        if then is None or now is None:
+            code = "storage-missing" if now is None else "storage-unexpected"
+            message = "is not kept" if now is None else "is kept that was not"
+        elif then.digest != now.digest and comparison.compares_stored_values:
+            code, message = "storage-changed", "has another value"
+        else:
+            continue
+        kind, place, name = key
+        yield comparison.diverged(
+            "storage",
+            code,
+            expected=_shown(then),
+            observed=_shown(now),
+            message=f"The {_WORDS[kind]} {name!r} of {place} {message}.",
+        )
+
+
+def _by_name(observation: Observation) -> dict[tuple[str, str, str], StoredItem]:
+    return {(each.kind, each.place, each.name): each for each in observation.storage or ()}
+
+
+def _shown(item: StoredItem | None) -> str:
+    return "nothing" if item is None else f"{item.kind} {item.name!r}, SHA-256 of its value {item.digest[:12]}"
