@@ -16,10 +16,11 @@ from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from pydantic import JsonValue
 
+    from benchmarks.subjects import Subject
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import ReplayOutcome, Verdict
     from eikon_engine.replay.run import Run
@@ -32,16 +33,6 @@ SHOWN: Final = 3
 """Differences taken down of a replay that is odd."""
 LISTED: Final = 12
 """Findings of a kind that are printed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
-    """A bundle, and what its replays must come to."""
-
-    name: str
-    bundle: Path
-    verdict: Verdict = "faithful"
-    secrets: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True)

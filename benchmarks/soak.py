@@ -1,9 +1,10 @@
 """Proves that sealed replays repeat: hundreds of replays of each mission on a busy machine are equal to the last byte.
 
 Run: `python -m benchmarks.soak [--runs 200] [--parallel 4] [--busy 2] [--only NAME,NAME]` in the environment of
-scripts/test; `--runs 1000` is the long form. The missions are the bundled ones, all solved pages of MiniWoB++ and one
-in Django's admin; the latter are recorded first, and their servers are stopped before anything is replayed. Then each
-is replayed sealed, several at a time, while busy processes take the processor away.
+scripts/test; `--runs 1000` is the long form. The missions are the bundled ones, all solved pages of MiniWoB++, one in
+Django's admin, an order in our shop, and a control room with a WebSocket and an event stream; all but the bundled ones
+are recorded first, and their servers are stopped before anything is replayed. Then each is replayed sealed, several at
+a time, while busy processes take the processor away.
 
 Of each replay two digests are taken, over everything that is in its outcome: all observations with their page times,
 results, divergences and verdicts; and apart from them the network, with its notes. Left out are only the wall times
@@ -22,61 +23,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.busy import busy
-from benchmarks.often import Subject, replay_often
+from benchmarks.often import replay_often
+from benchmarks.subjects import NAMES, subject
 from benchmarks.table import counted, table
-from eikon_engine.record import RecordOptions, open_recorder
-from tests.missions.django_admin import PASSWORD_NAME, keep_a_note
-from tests.missions.miniwob import SOLUTIONS, solve_task
-from tests.sites.django_site import DJANGO_PASSWORD, DJANGO_USER, serve_django
-from tests.sites.miniwob_site import serve_miniwob
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from benchmarks.often import Tally
-    from eikon_engine.outcome.outcomes import Verdict
 
-TRACES = Path(__file__).resolve().parent.parent / "tests" / "data" / "traces"
-BUNDLED: Mapping[str, Verdict] = {
-    "shop_passing": "faithful",
-    "shop_failing": "faithful",
-    "shop_diverging": "diverged",
-}
-TASKS_A_MISSION = 4
-TASKS = tuple(sorted(SOLUTIONS))
-MINIWOB = {
-    f"miniwob-{first // TASKS_A_MISSION + 1}": TASKS[first : first + TASKS_A_MISSION]
-    for first in range(0, len(TASKS), TASKS_A_MISSION)
-}
-SETTLE_MS = 200.0
-"""Page time after each action on MiniWoB++, whose episodes last ten seconds."""
-NAMES = (*BUNDLED, *MINIWOB, "django-admin")
 HEADS = ("mission", "runs", "verdicts", "observed", "network", "misses", "notes", "seconds", "holds")
-
-
-async def subject(name: str, folder: Path) -> Subject:
-    """Take a bundled mission, or record one; its server is stopped when this returns."""
-    if name in BUNDLED:
-        return Subject(name=name, bundle=TRACES / name, verdict=BUNDLED[name])
-    bundle = folder / name
-    return await (_miniwob(name, bundle) if name in MINIWOB else _django(name, bundle))
-
-
-async def _miniwob(name: str, bundle: Path) -> Subject:
-    options = RecordOptions(settle_ms=SETTLE_MS)
-    with serve_miniwob() as url:
-        async with open_recorder(bundle, mission_text=" ".join(MINIWOB[name]), options=options) as mission:
-            for task in MINIWOB[name]:
-                await solve_task(mission, url, task)
-    return Subject(name=name, bundle=bundle)
-
-
-async def _django(name: str, bundle: Path) -> Subject:
-    secrets = {PASSWORD_NAME: DJANGO_PASSWORD}
-    with serve_django(bundle.with_name("site")) as url:
-        async with open_recorder(bundle, mission_text="Keep a note", options=RecordOptions(secrets=secrets)) as mission:
-            await keep_a_note(mission, url, DJANGO_USER)
-    return Subject(name=name, bundle=bundle, secrets=secrets)
 
 
 async def soak(names: tuple[str, ...], *, runs: int, parallel: int, processes: int) -> dict[str, Tally]:

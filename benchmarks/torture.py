@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.busy import busy
-from benchmarks.often import Subject, replay_often
+from benchmarks.often import replay_often
+from benchmarks.subjects import Subject
 from benchmarks.table import counted, table
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.trace.serializer import read_trace

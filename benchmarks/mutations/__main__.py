@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.mutations.mutants import mutants, spread
+from benchmarks.mutations.mutants import mutants
 from benchmarks.mutations.source import Source
-from benchmarks.soak import subject
+from benchmarks.mutations.truth import spread
+from benchmarks.subjects import subject
 from benchmarks.table import table
 from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
@@ -33,10 +34,10 @@ from eikon_engine.trace.bundle import open_bundle
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from benchmarks.mutations.mutants import Mutant
+    from benchmarks.mutations.truth import Mutant
     from eikon_engine.outcome.outcomes import ReplayOutcome
 
-NAMES = ("shop_passing", "shop_failing", "miniwob-1", "miniwob-2", "django-admin")
+NAMES = ("shop_passing", "shop_failing", "shop-order", "dispatch", "miniwob-1", "miniwob-2", "django-admin")
 HEADS = ("operator", "mutants", "verdict", "action", "layer", "cause")
 EXACT_ACTIONS, RIGHT_CAUSES = 0.98, 0.95
 A_BROWSER = 60
@@ -100,7 +101,8 @@ async def run(source: Source, chosen: Sequence[Mutant], parallel: int) -> list[R
             answering = [each for each in some if each.trace is None]
             options = []
             for number, mutant in enumerate(answering):
-                folder = source.with_answers(Path(scratch) / f"mutant{number}", mutant.answers or {})
+                folder = Path(scratch) / f"mutant{number}"
+                source.with_answers(folder, mutant.answers or {}, mutant.messages)
                 options.append(_options(source, Path(scratch) / f"run{number}", folder))
             done = await replay_many(source.bundle, options, parallel=parallel)
             for mutant, each in zip(answering, done, strict=True):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from selectolax.lexbor import LexborNode
 
-TEXTUAL = frozenset({"a", "button", "h1", "h2", "h3", "label", "li", "option", "p", "span", "td", "th", "legend"})
+TEXTUAL = frozenset({"a", "button", "h1", "h2", "h3", "li", "option", "p", "span", "td", "th", "legend"})
 FIELDS = frozenset({"input", "select", "textarea"})
 
 
@@ -24,20 +24,29 @@ class Element:
     attributes: Mapping[str, str | None]
     markup: str
     """From its start tag to its end tag."""
+    following: str
+    """What stands between it and the end of the next element beside it; empty if there is none."""
     is_leaf: bool
     """Whether it holds texts alone."""
     text: str
 
     @classmethod
-    def of(cls, node: LexborNode) -> Element:
-        """Read a node."""
+    def of(cls, node: LexborNode, page: str) -> Element:
+        """Read a node of a page."""
+        markup = node.html or ""
         return cls(
             tag=node.tag or "",
             attributes=node.attributes,
-            markup=node.html or "",
+            markup=markup,
+            following=_following(node, page.partition(markup)[2]),
             is_leaf=re.search(r"<[a-z]", (node.html or "")[1:]) is None,
             text=node.text().strip(),
         )
+
+    @property
+    def with_following(self) -> str:
+        """Return its markup, and that of the next element beside it."""
+        return f"{self.markup}{self.following}"
 
     def has(self, **wanted: str) -> bool:
         """Say whether attributes have these values."""
@@ -51,9 +60,28 @@ class ElementOperator:
     name: str
     fits: Callable[[Element], bool]
     change: Callable[[Element], str]
+    span: Callable[[Element], str] = lambda element: element.markup
+    """The part of the page that is replaced."""
     layers: frozenset[str] = frozenset({"dom"})
     """Where the change is found first; a script that misses an element may fail, or ask for less."""
     causes: frozenset[str] = frozenset({"site-changed"})
+
+
+def _following(node: LexborNode, rest: str) -> str:
+    """Return the page up to the end of the next element, if only white space stands before it."""
+    after = node.next
+    while after is not None and after.tag == "-text" and not (after.text() or "").strip():
+        after = after.next
+    markup = after.html or "" if after is not None and not (after.tag or "-").startswith("-") else ""
+    space, found, _ = rest.partition(markup) if markup else (rest, "", "")
+    return f"{space}{found}" if found and not space.strip() else ""
+
+
+def _moved(element: Element) -> str:
+    """Put an element behind the next one."""
+    other = element.following.lstrip()
+    space = element.following[: len(element.following) - len(other)]
+    return f"{other}{space}{element.markup}"
 
 
 def _any(_element: Element) -> bool:
@@ -109,6 +137,18 @@ ELEMENT_OPERATORS = (
         name="text changed",
         fits=lambda each: each.tag in TEXTUAL and each.is_leaf and bool(each.text),
         change=_text,
+    ),
+    ElementOperator(
+        name="label changed",
+        fits=lambda each: each.tag == "label" and each.is_leaf and bool(each.text),
+        change=_text,
+    ),
+    ElementOperator(
+        name="element moved",
+        fits=lambda each: each.following != "" and "<script" not in each.following,
+        change=_moved,
+        span=lambda each: each.with_following,
+        layers=ANYWHERE,
     ),
     ElementOperator(
         name="aria-label changed",
@@ -211,6 +251,11 @@ ELEMENT_OPERATORS = (
         name="title attribute changed",
         fits=_any,
         change=lambda each: with_attribute(each, "title", "Something else"),
+    ),
+    ElementOperator(
+        name="link opens no window",
+        fits=lambda each: each.has(target="_blank"),
+        change=lambda each: without_attribute(each, "target"),
     ),
     ElementOperator(
         name="link opens another window",

@@ -6,7 +6,8 @@ import os
 import shutil
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
 
 from eikon_engine.network.exchange import Hop
 from eikon_engine.network.store import NetworkWriter, read_network
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 Place = tuple[str, int]
 """Subgoal attempt and sequence."""
+_GOOD: Final = range(200, 300)
+_NO_CLICKS: Final = ("fill", "note", "assert", "wait_for", "screenshot", "answer_dialog", "switch_page")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,8 @@ class Answer:
     failure: str | None = None
     led_from: str | None = None
     """Address to which the request was redirected, in place of the recorded answer."""
+    delay_ms: float = 0.0
+    """How much later it comes, and all that came after it during the same action."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +77,98 @@ class Source:
             if isinstance(action, ActionTrace) and action.result.kind != "blocked"
         )
 
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Return the places of all actions, in their order."""
+        return tuple((subgoal.id, action.sequence) for subgoal, action in self.actions)
+
+    def places_from(self, place: Place) -> tuple[Place, ...]:
+        """Return a place and all that come after it."""
+        return self.places[self.places.index(place) :]
+
+    def place_of(self, phase: int) -> Place:
+        """Tell which action a phase belongs to: each action is one phase, and the time after it another."""
+        return self.places[(phase + 1) // 2 - 1]
+
     def place(self, exchange: Exchange) -> Place:
-        """Tell during which action an answer came: each action is one phase, and the time after it another."""
-        subgoal, action = self.actions[(exchange.phase + 1) // 2 - 1]
-        return subgoal.id, action.sequence
+        """Tell during which action an answer came."""
+        return self.place_of(exchange.pieces[0].moment.phase if exchange.pieces else exchange.phase)
+
+    def place_of_byte(self, exchange: Exchange, end: int) -> Place:
+        """Tell during which action an answer in pieces had come so far."""
+        length = 0
+        for piece in exchange.pieces:
+            length += piece.length
+            if length >= end:
+                return self.place_of(piece.moment.phase)
+        raise ValueError(end)
+
+    def action(self, place: Place) -> ActionTrace:
+        """Return the action of a place."""
+        return self.actions[self.places.index(place)][1]
 
     def observation(self, place: Place) -> Observation | None:
         """Return what was observed after an action."""
-        return next(a.observation for s, a in self.actions if (s.id, a.sequence) == place)
+        return self.action(place).observation
+
+    def loads(self, place: Place) -> tuple[str, ...]:
+        """Return the addresses of the documents that pages loaded during an action."""
+        observation = self.observation(place)
+        return tuple(load.url for load in observation.documents) if observation is not None else ()
+
+    def texts(self, place: Place) -> set[str]:
+        """Return the texts on all pages after an action."""
+        nodes = (node for frame in self.frames(place) for node in frame.root.walk())
+        return {node.text for node in nodes if node.text is not None}
+
+    def heading(self, place: Place, style: Exchange) -> str | None:
+        """Return a selector of a heading of a page that a style sheet came with, if it is known what is hidden there.
+
+        The page is the last one that was asked for before the style sheet.
+        """
+        observation = self.observation(place)
+        before = [each for each in self.recording.exchanges if each.ordinal < style.ordinal]
+        url = next((each.request.url for each in reversed(before) if each.request.resource_type == "document"), "")
+        seen = [frame for page in observation.pages for frame in page.frames] if observation is not None else []
+        if not any(frame.url == url and frame.visibility is not None for frame in seen):
+            return None
+        nodes = (node for frame in self.frames(place) if frame.url == url for node in frame.root.walk())
+        return next((node.tag for node in nodes if node.tag in {"h1", "h2"}), None)
+
+    def screenshot_after(self, exchange: Exchange) -> Place | None:
+        """Return the first screenshot of the page that an answer came for, if there is one."""
+        return next((place for place in self._same_page(exchange) if self._is(place, "screenshot")), None)
+
+    def click_after(self, exchange: Exchange) -> Place | None:
+        """Return the first action after that of an answer that certainly clicks on its page; None if none does."""
+        after = (place for place in self._same_page(exchange) if not self._is(place, *_NO_CLICKS))
+        first = next(after, None)
+        return first if first is not None and self._is(first, "click") else None
+
+    def _same_page(self, exchange: Exchange) -> Iterator[Place]:
+        """Yield the actions after that of an answer, as long as the first page keeps its document."""
+        place = self.place(exchange)
+        observation = self.observation(place)
+        is_own = bool(self.loads(place)) and observation is not None and not observation.opened
+        for each in self.places_from(place)[1:] if is_own else ():
+            target = getattr(self.action(each).action, "target", None)
+            if self.action(each).action.page == 0 and (target is None or not target.frames):
+                yield each
+            if self.loads(each):
+                return
+
+    def _is(self, place: Place, *types: str) -> bool:
+        return self.action(place).action.type in types
+
+    def is_in_force(self, exchange: Exchange, place: Place) -> bool:
+        """Say whether a script is that of a document of an action: nothing of its address came since."""
+        last = self.places.index(place)
+        same = [each for each in self.recording.exchanges if each.request.url == exchange.request.url]
+        before = [each for each in same if self.places.index(self.place(each)) < last]
+        if not before or before[-1].ordinal != exchange.ordinal:
+            return False
+        nodes = ((frame, node) for frame in self.frames(place) for node in frame.root.walk() if node.tag == "script")
+        return exchange.request.url in {urljoin(frame.url, node.attribute("src") or "") for frame, node in nodes}
 
     def answered(self, *types: str) -> Iterator[tuple[Exchange, str]]:
         """Yield the answers of some content types, with their text."""
@@ -88,8 +177,17 @@ class Source:
             if response is None or response.body is None or exchange.pieces or exchange.moment is None:
                 continue
             kind = {name.lower(): value for name, value in response.headers}.get("content-type", "")
-            if response.status == 200 and kind.partition(";")[0].strip() in types:
+            if response.status in _GOOD and kind.partition(";")[0].strip() in types:
                 yield exchange, self.recording.body(response.body).decode()
+
+    def streamed(self, kind: str) -> Iterator[tuple[Exchange, bytes]]:
+        """Yield the answers of a content type that came in pieces, with their bodies."""
+        for exchange in self.recording.exchanges:
+            response = exchange.response
+            if response is not None and response.body is not None and exchange.pieces:
+                types = {value.partition(";")[0] for name, value in response.headers if name.lower() == "content-type"}
+                if kind in types:
+                    yield exchange, self.recording.body(response.body)
 
     def elements(self, place: Place, url: str) -> dict[str, DomNode]:
         """Return the elements with an id of a document as it was after an action."""
@@ -108,8 +206,13 @@ class Source:
             if snapshot is not None:
                 yield from snapshot.frames
 
-    def with_answers(self, folder: Path, answers: Mapping[int, Answer]) -> Path:
-        """Write a bundle whose network answers otherwise, by ordinal of the exchange; bodies are shared."""
+    def with_answers(
+        self, folder: Path, answers: Mapping[int, Answer], messages: Mapping[int, str | None] | None = None
+    ) -> Path:
+        """Write a bundle whose network answers otherwise; bodies are shared.
+
+        `answers` are by ordinal of the exchange; `messages`, by order of the event, are what servers say on sockets.
+        """
         folder.mkdir(parents=True)
         shutil.copy(self.root / "trace.json", folder)
         blobs = folder / "network" / "blobs"
@@ -119,13 +222,30 @@ class Source:
                 copy = blobs / blob.relative_to(self.root / "network" / "blobs")
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 os.link(blob, copy)
+        late = [(each, answers[each.ordinal].delay_ms) for each in self.recording.exchanges if each.ordinal in answers]
         with NetworkWriter(folder / "network") as writer:
             for exchange in self.recording.exchanges:
                 answer = answers.get(exchange.ordinal)
-                writer.append(exchange if answer is None else _changed(exchange, answer, writer))
+                moved = _delayed(exchange, late)
+                writer.append(moved if answer is None else _changed(moved, answer, writer))
             for event in self.recording.sockets:
-                writer.append_socket(event)
+                said = messages.get(event.moment.order, "") if messages is not None else ""
+                if said:
+                    writer.append_socket(event.model_copy(update={"text": said}))
+                elif said is not None:
+                    writer.append_socket(event)
         return folder
+
+
+def _delayed(exchange: Exchange, late: list[tuple[Exchange, float]]) -> Exchange:
+    """Let an answer come later, where it comes with or after one that does, during the same action."""
+    moment = exchange.moment
+    if moment is None or exchange.completed_ms is None:
+        return exchange
+    for each, delay_ms in late:
+        if each.moment is not None and each.phase == exchange.phase and each.moment.order <= moment.order:
+            exchange = exchange.model_copy(update={"completed_ms": exchange.completed_ms + delay_ms})
+    return exchange
 
 
 def _changed(exchange: Exchange, answer: Answer, writer: NetworkWriter) -> Exchange:

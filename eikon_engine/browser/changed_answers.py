@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.answers import ABSENT, Answer, compare_answers
+from eikon_engine.divergence.answers import Answer, compare_answers
+from eikon_engine.divergence.body_diff import ABSENT, changed, message_changes
 from eikon_engine.network.matching import Hit, Playback
+from eikon_engine.network.rules import apply_rules_to_socket_url
+from eikon_engine.network.socket import SocketClosed, SocketMessage, SocketOpened, close_words, socket_key
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.matching import Match
+    from eikon_engine.network.socket import SocketEvent
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.volatile import VolatileRule
 
@@ -82,16 +89,16 @@ class ChangedAnswers:
         before = Answer(url=recorded.url, status=recorded.status, headers=recorded.headers, body=body)
         return tuple(compare_answers(before, now.answer))
 
-    def keep(self, exchange: Exchange, values: tuple[ValueChange, ...]) -> None:
-        """Keep what differs in the answer to one recorded request."""
+    def keep(self, key: str, occurrence: int, values: tuple[ValueChange, ...]) -> None:
+        """Keep what differs in the answer to one recorded request, or on one recorded socket."""
         if not values:
             return
         self._count += 1
         if len(self._kept) < ANSWERS_SHOWN:
             shown = values[:VALUES_SHOWN]
             change = ResponseChange(
-                key=exchange.key,
-                occurrence=exchange.occurrence,
+                key=key,
+                occurrence=occurrence,
                 subgoal="",
                 sequence=0,
                 what=shown,
@@ -105,8 +112,14 @@ class OtherAnswers:
 
     def __init__(self, own: NetworkRecording, other: NetworkRecording, rules: tuple[VolatileRule, ...]) -> None:
         """Compare what `other` answers with what `own` did; `rules` say which parts of requests change."""
-        self._other = other
+        self._own, self._other, self._rules = own, other, rules
         self._playback = Playback(own.exchanges, read_body=own.body, rules=rules)
+        self._sockets: defaultdict[str, list[SocketOpened]] = defaultdict(list)
+        """Recorded sockets by name, in the order in which they were opened."""
+        for event in own.sockets:
+            if isinstance(event, SocketOpened):
+                self._sockets[self._socket_name(event.url)].append(event)
+        self._opened: defaultdict[str, int] = defaultdict(int)
         self.changed = ChangedAnswers(own)
 
     def compare(self, asked: Asked, given: Exchange) -> None:
@@ -115,7 +128,22 @@ class OtherAnswers:
         if not isinstance(match, Hit) or match.exchange.pending or given.pending:
             return
         values = self.changed.differences(match.exchange, self._ending(given))
-        self.changed.keep(match.exchange, values)
+        self.changed.keep(match.exchange.key, match.exchange.occurrence, values)
+
+    def compare_socket(self, opened: SocketOpened, events: Sequence[SocketEvent]) -> None:
+        """Compare what a server says on a socket that a page opens with what it said on the recorded one."""
+        name = self._socket_name(opened.url)
+        place, recorded = self._opened[name], self._sockets[name]
+        self._opened[name] += 1
+        if place >= len(recorded):
+            return
+        own = [event for event in self._own.sockets if event.socket == recorded[place].socket]
+        ours, theirs = _said(self._own, own), _said(self._other, events)
+        values = (*message_changes("message", ours, theirs), *changed("end", _end(own), _end(events)))
+        self.changed.keep(socket_key(recorded[place].url), place, values)
+
+    def _socket_name(self, url: str) -> str:
+        return socket_key(apply_rules_to_socket_url(url, self._rules)[0])
 
     def _ending(self, given: Exchange) -> Ending:
         response = given.response
@@ -123,3 +151,15 @@ class OtherAnswers:
             return Ending(answer=None, failure=given.failure)
         body = self._other.body(response.body) if response.body is not None else None
         return Ending(answer=Answer(url=response.url, status=response.status, headers=response.headers, body=body))
+
+
+def _said(recording: NetworkRecording, events: Sequence[SocketEvent]) -> list[bytes]:
+    """Return the messages of the server."""
+    messages = (event for event in events if isinstance(event, SocketMessage) and event.sender == "server")
+    return [recording.body(each.body) if each.body is not None else (each.text or "").encode() for each in messages]
+
+
+def _end(events: Sequence[SocketEvent]) -> str:
+    """Return how the server closed a socket; empty if it did not."""
+    ends = (event for event in events if isinstance(event, SocketClosed) and event.closer == "server")
+    return next((close_words(each.code, each.reason) for each in ends), "")

@@ -128,7 +128,7 @@ class ProbeTraffic(LiveTraffic):
         values = self._changed.differences(exchange, Ending(answer=answer, failure=failure))
         if session.urls.moves_paths:
             values = tuple(each for each in values if session.urls.old_path(each.live, last.url) != each.recorded)
-        self._changed.keep(exchange, values)
+        self._changed.keep(exchange.key, exchange.occurrence, values)
 
     async def _live(self, session: Session, response: Response, exchange: Exchange) -> Answer:
         redact = session.redactor.text

@@ -80,7 +80,8 @@ class SealedTraffic:
         """Route everything."""
         schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
         rules = SocketRules(self._rules, self._playback.rule_use)
-        sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses)
+        told = self._other.compare_socket if self._other is not None else None
+        sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses, told)
         self._running = _Running(session, schedule, sockets, Background(session.ledger))
         self._untamed.listen(session)
         session.rest.agenda = schedule

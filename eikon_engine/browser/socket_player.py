@@ -26,7 +26,7 @@ from eikon_engine.network.socket import (
 from eikon_engine.outcome.outcomes import NetworkMiss
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from playwright.async_api import WebSocketRoute
 
@@ -83,9 +83,14 @@ class SocketPlayer:
         recording: NetworkRecording,
         rules: SocketRules,
         misses: list[NetworkMiss],
+        opened: Callable[[SocketOpened, Sequence[SocketEvent]], None] | None = None,
     ) -> None:
-        """Sort what was recorded by socket; misses are added to `misses`, which others add theirs to."""
+        """Sort what was recorded by socket; misses are added to `misses`, which others add theirs to.
+
+        `opened` is told of every socket that is played, and of what will happen on it.
+        """
         self.rules = rules
+        self._opened = opened
         self._session = session
         self._schedule = schedule
         self._recording = recording
@@ -119,7 +124,10 @@ class SocketPlayer:
         self.served += 1
         opened = recorded.pop(0)
         self.rules.opened(opened.url, url)
-        playing = _Playing(self, route, self._events[opened.socket])
+        events = self._events[opened.socket]
+        if self._opened is not None:
+            self._opened(opened, events)
+        playing = _Playing(self, route, events)
         self._playing.append(playing)
         self._background.begin(playing.run(self._session, self._schedule))
 

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.divergence.answers import ABSENT
+from eikon_engine.divergence.body_diff import ABSENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,6 +23,8 @@ LOGIN: Final = re.compile(r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in|auth|s
 NO_SESSION: Final = frozenset({401, 403, 407, 419, 440})
 """Statuses that ask for a login: RFC 9110, section 15.5; 419 and 440 are those of Laravel and of IIS."""
 FIRST_ERROR: Final = 400
+DATA: Final = re.compile(r"body \$|(?:message|event) \d")
+"""How parts of answers begin that carry data, and neither markup nor scripts."""
 _TARGET: Final = "target"
 _CSS: Final = re.compile(r"hidden|covered by|outside of the viewport")
 
@@ -128,9 +130,9 @@ def _timing(case: Case) -> str | None:
 
 
 def _test_data(case: Case) -> str | None:
-    """Find a change of data alone: values of JSON, or texts, while markup and scripts are as recorded."""
+    """Find a change of data alone: values of JSON, or messages, while markup and scripts are as recorded."""
     parts = [value.part for _, value in case.values]
-    if not parts or not all(part.startswith("body $") for part in parts):
+    if not parts or not all(DATA.match(part) for part in parts):
         return None
     change, value = next(case.values)
     return f"{change.key} brought other data: {value}"

@@ -1,0 +1,159 @@
+"""Mutants whose data comes otherwise: values of JSON, downloads, messages, and answers that come late."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from benchmarks.mutations.json_edits import leaves, lists, with_part
+from benchmarks.mutations.source import Answer
+from benchmarks.mutations.truth import FAITHFUL, Mutant, Truth, diverges, spread
+from eikon_engine.network.socket import SocketMessage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+
+    from benchmarks.mutations.json_edits import Path
+    from benchmarks.mutations.source import Place, Source
+    from eikon_engine.network.exchange import Exchange
+
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+SHORTEST = 3
+"""Characters of a text that is looked for on a page."""
+LATE_MS = 300.0
+NOWHERE = "dom lifecycle network result target"
+"""Where an answer without data is noticed: by what a script then does, or cannot do."""
+
+
+def of_answers(source: Source, per_document: int) -> Iterator[Mutant]:
+    """Yield all mutants of the answers that carry data."""
+    for exchange, text in source.answered(JSON):
+        yield from _of_values(source, exchange, json.loads(text), per_document)
+        yield from _of_endings(source, exchange)
+    yield from _of_downloads(source)
+    yield from _of_streams(source)
+    yield from _of_sockets(source)
+    yield from _of_delays(source, per_document)
+
+
+def _mutant(operator: str, what: str, truth: Truth, exchange: Exchange, answer: Answer) -> Mutant:
+    return Mutant(operator=operator, what=f"{exchange.key} {what}", truth=truth, answers={exchange.ordinal: answer})
+
+
+def _of_values(source: Source, exchange: Exchange, value: JsonValue, per_document: int) -> Iterator[Mutant]:
+    """Change values that a page shows; whether it shows one is told by what was observed."""
+    place = source.place(exchange)
+    shown = source.texts(place)
+    truth = diverges(place, "dom", "test-data")
+
+    def changed(operator: str, path: Path, part: JsonValue) -> Mutant:
+        body = json.dumps(with_part(value, path, part)).encode()
+        return _mutant(operator, f"{path}", truth, exchange, Answer(body=body))
+
+    found = [(path, leaf) for path, leaf in leaves(value) if _is_shown(leaf, shown)]
+    for path, leaf in spread([each for each in found if isinstance(each[1], str)], per_document):
+        yield changed("text of an answer changed", path, f"{leaf} now")
+    for path, leaf in spread([each for each in found if isinstance(each[1], int | float)], per_document):
+        assert isinstance(leaf, int | float)
+        yield changed("number of an answer changed", path, leaf + 1)
+    for path, items in lists(value):
+        if len(items) > 1 and any(_is_shown(leaf, shown) for _, leaf in leaves(items)):
+            yield changed("list of an answer reversed", path, items[::-1])
+            yield changed("item of an answer gone", path, items[:-1])
+            yield changed("item of an answer twice", path, [*items, items[-1]])
+    neutral = json.dumps(value, indent=3, sort_keys=True).encode()
+    yield _mutant("answer written anew", "", FAITHFUL, exchange, Answer(body=neutral))
+
+
+def _is_shown(leaf: JsonValue, shown: set[str]) -> bool:
+    """Say whether a page certainly shows a value; numbers are those of a text by themselves."""
+    if isinstance(leaf, bool) or leaf is None:
+        return False
+    if isinstance(leaf, int | float):
+        return str(leaf) in shown
+    return isinstance(leaf, str) and len(leaf) >= SHORTEST and any(leaf in each for each in shown)
+
+
+def _of_endings(source: Source, exchange: Exchange) -> Iterator[Mutant]:
+    place = source.place(exchange)
+    if not source.texts(place) or not any(
+        _is_shown(leaf, source.texts(place)) for _, leaf in _recorded(source, exchange)
+    ):
+        return  # nothing tells whether the page does anything with it
+    for operator, cause, answer in (
+        ("500 of a request", "site-error", Answer(status=500, body=b'{"error": "no"}')),
+        ("cookie expired: 401 of a request", "session-expired", Answer(status=401, body=b'{"error": "log in"}')),
+        ("request reset", "network", Answer(failure="net::ERR_CONNECTION_RESET")),
+    ):
+        yield _mutant(operator, "", diverges(place, NOWHERE, cause), exchange, answer)
+
+
+def _recorded(source: Source, exchange: Exchange) -> Iterator[tuple[Path, JsonValue]]:
+    assert exchange.response is not None
+    assert exchange.response.body is not None
+    return leaves(json.loads(source.recording.body(exchange.response.body)))
+
+
+def _of_downloads(source: Source) -> Iterator[Mutant]:
+    for exchange, text in source.answered("application/octet-stream", "text/csv", "text/plain"):
+        place = source.place(exchange)
+        observation = source.observation(place)
+        if observation is not None and observation.downloads:
+            truth = diverges(place, "lifecycle", "test-data site-changed")
+            answer = Answer(body=f"{text}\nchanged".encode())
+            yield _mutant("download changed", "", truth, exchange, answer)
+
+
+def _of_streams(source: Source) -> Iterator[Mutant]:
+    """Change events of streams, at equal length: so they come in the pieces in which they were recorded."""
+    for exchange, body in source.streamed(EVENT_STREAM):
+        end = 0
+        for event in body.split(b"\n\n")[:-1]:
+            begin, end = end, end + len(event) + 2
+            place = source.place_of_byte(exchange, end)
+            found = [leaf for leaf in _texts_of(event) if any(leaf in each for each in source.texts(place))]
+            if not found:
+                continue
+            truth = diverges(place, NOWHERE, "test-data")
+            other = event.replace(found[0].encode(), found[0][::-1].encode())
+            gone = b":" + event[1:].replace(b"\n", b" ")
+            for operator, instead in (("event of a stream changed", other), ("event of a stream gone", gone)):
+                changed = body[:begin] + instead + body[begin + len(event) :]
+                yield _mutant(operator, f"{found[0]}", truth, exchange, Answer(body=changed))
+
+
+def _texts_of(message: bytes) -> list[str]:
+    """Return the texts in a message of JSON, with or without the field of an event before it."""
+    try:
+        value = json.loads(message.removeprefix(b"data:"))
+    except ValueError:
+        return []
+    return [leaf for _, leaf in leaves(value) if isinstance(leaf, str) and len(leaf) >= SHORTEST]
+
+
+def _of_sockets(source: Source) -> Iterator[Mutant]:
+    for event in source.recording.sockets:
+        if not isinstance(event, SocketMessage) or event.sender != "server" or event.text is None:
+            continue
+        place = source.place_of(event.moment.phase)
+        found = [leaf for leaf in _texts_of(event.text.encode()) if any(leaf in each for each in source.texts(place))]
+        if not found:
+            continue
+        truth = diverges(place, NOWHERE, "test-data")
+        changed = event.text.replace(found[0], f"{found[0]} now")
+        for operator, instead in (("message of a socket changed", changed), ("message of a socket gone", None)):
+            order = event.moment.order
+            yield Mutant(operator=operator, what=event.text, truth=truth, messages={order: instead})
+
+
+def _of_delays(source: Source, per_document: int) -> Iterator[Mutant]:
+    """Let answers come late: nobody may notice."""
+    found = [each for each in source.recording.exchanges if each.moment is not None and not each.pieces]
+    for kind in ("document", "fetch", "script", "stylesheet"):
+        some: list[tuple[Exchange, Place]]
+        some = [(each, source.place(each)) for each in found if each.request.resource_type == kind]
+        for exchange, _ in spread(some, per_document):
+            yield _mutant(f"{kind} comes late", "", FAITHFUL, exchange, Answer(delay_ms=LATE_MS))

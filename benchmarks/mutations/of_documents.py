@@ -1,0 +1,123 @@
+"""Mutants whose documents are served otherwise: elements changed, pages replaced, led elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from selectolax.lexbor import LexborHTMLParser
+
+from benchmarks.mutations.elements import ELEMENT_OPERATORS, NEUTRAL_ELEMENT_OPERATORS, Element
+from benchmarks.mutations.source import Answer
+from benchmarks.mutations.truth import FAITHFUL, Mutant, Truth, diverges, spread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.mutations.elements import ElementOperator
+    from benchmarks.mutations.source import Place, Source
+    from eikon_engine.network.exchange import Exchange
+
+HTML = "text/html"
+LOGIN_PAGE = b"<!doctype html><title>Log in</title><form action=/login method=post><input name=user></form>"
+ERROR_PAGE = b"<!doctype html><title>Error</title><h1>Something went wrong</h1>"
+
+
+def _documents(source: Source) -> Iterator[tuple[Exchange, str]]:
+    return ((exchange, text) for exchange, text in source.answered(HTML) if exchange.request.is_navigation)
+
+
+def of_elements(source: Source, per_document: int) -> Iterator[Mutant]:
+    """Yield mutants of one element each: of each operator at most `per_document` in each document that it fits."""
+    for exchange, text in _documents(source):
+        tree = LexborHTMLParser(text)
+        page = tree.html or ""
+        place = source.place(exchange)
+        alive = source.elements(place, exchange.request.url)
+        nodes = [node for node in tree.css("[id]") if (node.attributes.get("id") or "") in alive]
+        elements = [each for each in (Element.of(node, page) for node in nodes) if page.count(each.markup) == 1]
+        for operator, neutral in (
+            *((each, False) for each in ELEMENT_OPERATORS),
+            *((each, True) for each in NEUTRAL_ELEMENT_OPERATORS),
+        ):
+            fitting = [each for each in elements if operator.fits(each)]
+            for element in spread(fitting, per_document):
+                changed = page.replace(operator.span(element), operator.change(element))
+                if changed != page:
+                    yield _of_element(operator, exchange, place, (element, changed), neutral=neutral)
+
+
+def _of_element(
+    operator: ElementOperator, exchange: Exchange, place: Place, change: tuple[Element, str], *, neutral: bool
+) -> Mutant:
+    element, text = change
+    truth = (
+        FAITHFUL if neutral else Truth(verdict="diverged", place=place, layers=operator.layers, causes=operator.causes)
+    )
+    return Mutant(
+        operator=operator.name,
+        what=f"{exchange.key}: <{element.tag} id={element.attributes.get('id')}>",
+        truth=truth,
+        answers={exchange.ordinal: Answer(body=text.encode(), content_type="text/html; charset=utf-8")},
+    )
+
+
+def of_documents(source: Source) -> Iterator[Mutant]:
+    """Yield mutants of whole documents."""
+    for exchange, text in _documents(source):
+        place = source.place(exchange)
+        tree = LexborHTMLParser(text)
+        page = tree.html or ""
+
+        def mutant(
+            operator: str, body: str, truth: Truth, exchange: Exchange = exchange, headers: dict[str, str] | None = None
+        ) -> Mutant:
+            answer = Answer(
+                body=body.encode(), content_type="text/html; charset=utf-8", headers=tuple((headers or {}).items())
+            )
+            return Mutant(operator=operator, what=exchange.key, truth=truth, answers={exchange.ordinal: answer})
+
+        yield mutant("written anew", page, FAITHFUL)
+        yield mutant("headers without effect", text, FAITHFUL, headers={"server": "another/2", "x-request-id": "77"})
+        advertisement = "<aside id=advertisement>Buy shoes</aside></body>"
+        yield mutant(
+            "advertisement at the end",
+            page.replace("</body>", advertisement),
+            diverges(place, "dom", "site-changed"),
+        )
+        if exchange.request.url in source.loads(place) and re.search(r"<title>[^<]+</title>", page):
+            changed = re.sub(r"<title>([^<]+)</title>", r"<title>\1 now</title>", page, count=1)
+            yield mutant("title changed", changed, diverges(place, "lifecycle dom", "site-changed"))
+        without = re.sub(r"<script[^>]*\bsrc=[^>]*></script>", "", page, count=1)
+        if without != page:
+            yield mutant("script gone", without, diverges(place, "dom lifecycle network", "site-changed"))
+
+
+def of_statuses(source: Source) -> Iterator[Mutant]:
+    """Yield mutants whose documents end in errors, elsewhere, or not at all."""
+    for exchange, _ in _documents(source):
+        place = source.place(exchange)
+        if exchange.request.url not in source.loads(place):
+            continue  # the document of a frame
+
+        def mutant(operator: str, truth: Truth, answer: Answer, exchange: Exchange = exchange) -> Mutant:
+            return Mutant(operator=operator, what=exchange.key, truth=truth, answers={exchange.ordinal: answer})
+
+        yield mutant("404 that looks well", diverges(place, "lifecycle", "site-error"), Answer(status=404))
+        error, login = Answer(status=500, body=ERROR_PAGE), Answer(status=401, body=LOGIN_PAGE)
+        yield mutant("500 page", diverges(place, "lifecycle network", "site-error"), error)
+        yield mutant("401 page", diverges(place, "lifecycle network", "session-expired"), login)
+        origin = "/".join(exchange.request.url.split("/")[:3])
+        yield mutant(
+            "led to the login",
+            diverges(place, "lifecycle network", "session-expired"),
+            Answer(body=LOGIN_PAGE, led_from=f"{origin}/login?next=/"),
+        )
+        yield mutant(
+            "led elsewhere", diverges(place, "lifecycle network", "site-changed"), Answer(led_from=f"{origin}/moved")
+        )
+        yield mutant(
+            "connection reset",
+            diverges(place, "result lifecycle network", "network"),
+            Answer(failure="net::ERR_CONNECTION_RESET"),
+        )

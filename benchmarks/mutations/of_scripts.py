@@ -1,0 +1,110 @@
+"""Mutants whose scripts, style sheets or pictures are other ones."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from benchmarks.mutations.source import Answer
+from benchmarks.mutations.truth import FAITHFUL, Mutant, Truth, diverges
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from benchmarks.mutations.source import Place, Source
+    from eikon_engine.network.exchange import Exchange
+
+SCRIPTS = ("text/javascript", "application/javascript")
+STYLES = "text/css"
+PICTURES = "image/svg+xml"
+ANYWHERE = "dom lifecycle network"
+CHANGED = "site-changed"
+APPENDED = (
+    ("script asks for more", 'fetch("/api/tracking", { method: "POST", body: "{}" }).catch(() => {});', "network"),
+    ("script writes an error", 'console.error("the build is broken");', "lifecycle"),
+    ("script fails later", 'setTimeout(() => { throw new Error("too late"); }, 50);', "lifecycle"),
+    ("script shows a dialog", 'alert("Welcome!");', "lifecycle"),
+    ("script stores something", 'localStorage.setItem("visited", "yes");', "storage"),
+    ("script sets a cookie", 'document.cookie = "visited=yes";', "storage"),
+    ("script adds an element", 'document.body?.append(document.createElement("aside"));', "dom"),
+    ("script changes the title", 'document.title += "!";', "lifecycle dom"),
+)
+"""What is added at the end of a script, and where it is noticed."""
+ON_CLICK = (
+    ("dialog extra", 'addEventListener("click", () => alert("Rate us!"), { once: true, capture: true });'),
+    ("window extra", 'addEventListener("click", () => window.open("about:blank"), { once: true, capture: true });'),
+)
+"""What is added at the end of a script, and is noticed at the first click."""
+
+
+def of_scripts(source: Source) -> Iterator[Mutant]:
+    """Yield all mutants of scripts, style sheets and pictures."""
+    for exchange, text in source.answered(*SCRIPTS):
+        yield from _of_a_script(source, exchange, text)
+    for exchange, text in source.answered(STYLES):
+        yield from _of_a_style(source, exchange, text)
+    for exchange, text in source.answered(PICTURES):
+        screenshot = source.screenshot_after(exchange)
+        if screenshot is not None:
+            changed = text.replace("</svg>", '<rect width="40" height="40"/></svg>')
+            yield _mutant("picture changed", diverges(screenshot, "pixels", CHANGED), exchange, changed)
+
+
+def _mutant(operator: str, truth: Truth, exchange: Exchange, body: str) -> Mutant:
+    answers = {exchange.ordinal: Answer(body=body.encode())}
+    return Mutant(operator=operator, what=f"{exchange.key} ({exchange.ordinal})", truth=truth, answers=answers)
+
+
+def _of_a_script(source: Source, exchange: Exchange, text: str) -> Iterator[Mutant]:
+    place = source.place(exchange)
+    observation = source.observation(place)
+    yield _mutant("comment in a script", FAITHFUL, exchange, f"// build 4711\n{text}")
+    yield _mutant(
+        "script fails", diverges(place, ANYWHERE, CHANGED), exchange, f"throw new Error('broken build');\n{text}"
+    )
+    for operator, more, layers in APPENDED:
+        if layers != "storage" or (observation is not None and observation.storage is not None):
+            yield _mutant(operator, diverges(place, layers, CHANGED), exchange, f"{text}\n{more}\n")
+    click = source.click_after(exchange)
+    for operator, more in ON_CLICK if click is not None else ():
+        assert click is not None
+        yield _mutant(operator, diverges(click, "lifecycle", CHANGED), exchange, f"{text}\n{more}\n")
+    yield from _of_dialogs(source, exchange, text, place)
+    opened = next((each for each in source.places_from(place) if _opens(source, each)), None)
+    if opened is not None and "window.open(" in text and source.is_in_force(exchange, opened):
+        changed = text.replace("window.open(", "((..._) => null)(")
+        yield _mutant("popup blocked", diverges(opened, "lifecycle network", CHANGED), exchange, changed)
+
+
+def _of_dialogs(source: Source, exchange: Exchange, text: str, place: Place) -> Iterator[Mutant]:
+    found = re.search(r"\bwindow\.(?:confirm|prompt)\(", text)
+    dialog = next((each for each in source.places_from(place) if _has_dialog(source, each)), None)
+    if found is None or dialog is None or not source.is_in_force(exchange, dialog):
+        return
+    worded = re.sub(r"\bwindow\.(confirm|prompt)\(", r'window.\1("Really: " + ', text)
+    yield _mutant("dialog text changed", diverges(dialog, "lifecycle", CHANGED), exchange, worded)
+    silent = re.sub(r"\bwindow\.(?:confirm|prompt)\(", '((..._) => "yes")(', text)
+    yield _mutant("dialog missing", diverges(dialog, "lifecycle network", CHANGED), exchange, silent)
+
+
+def _of_a_style(source: Source, exchange: Exchange, text: str) -> Iterator[Mutant]:
+    place = source.place(exchange)
+    yield _mutant("comment in a style sheet", FAITHFUL, exchange, f"/* build 4711 */\n{text}")
+    heading = source.heading(place, exchange)
+    if heading is not None:
+        hidden = f"{text}\n{heading} {{ display: none; }}\n"
+        yield _mutant("element hidden by a style", diverges(place, "accessibility", CHANGED), exchange, hidden)
+    screenshot = source.screenshot_after(exchange)
+    if screenshot is not None:
+        red = f"{text}\nbody {{ background: #fdd; }}\n"
+        yield _mutant("colour changed", diverges(screenshot, "pixels", CHANGED), exchange, red)
+
+
+def _has_dialog(source: Source, place: Place) -> bool:
+    observation = source.observation(place)
+    return observation is not None and bool(observation.dialogs)
+
+
+def _opens(source: Source, place: Place) -> bool:
+    observation = source.observation(place)
+    return observation is not None and bool(observation.opened)

@@ -1,0 +1,177 @@
+"""In which values two bodies differ, each with its place: a path in JSON, a line of text, an event of a stream."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.json_diff import ChangeKind, compare_outputs
+from eikon_engine.divergence.text_diff import diff_text
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.outcome.outcomes import ValueChange
+from eikon_engine.trace.json_value import canonical_json, child_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic import JsonValue
+
+    from eikon_engine.divergence.json_diff import OutputChange
+
+ABSENT: Final = "(absent)"
+READ_LIMIT: Final = 2 * 1024 * 1024
+"""Bodies above this many bytes are compared by digest alone."""
+LEAVES: Final = 20
+"""Values shown of a JSON element that came or went as a whole."""
+EVENT_STREAM: Final = "text/event-stream"
+_SHOWN: Final = 160
+_TEXTUAL: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphql", "csv")
+
+
+def changed(part: str, recorded: str, live: str) -> Iterator[ValueChange]:
+    """Yield what differs in one value, if it does."""
+    if recorded != live:
+        yield ValueChange(part=part, recorded=shortened(recorded) or ABSENT, live=shortened(live) or ABSENT)
+
+
+def body_changes(before: bytes, after: bytes, media_types: set[str]) -> Iterator[ValueChange]:
+    """Yield the values in which two different bodies of these types differ; for others, that they do."""
+    if max(len(before), len(after)) <= READ_LIMIT:
+        if all(_is_json(each) for each in media_types):
+            try:
+                yield from _json_changes(before, after)
+            except (ValueError, RecursionError, TraceFieldError):
+                yield from _text_changes(before, after)
+            return
+        if media_types == {EVENT_STREAM}:
+            yield from message_changes("event", _events(before), _events(after))
+            return
+        if all(_is_text(each) for each in media_types):
+            yield from _text_changes(before, after)
+            return
+    yield ValueChange(part="body", recorded=_digest(before), live=_digest(after))
+
+
+def message_changes(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
+    """Yield which messages of a sequence came, went, or differ; they are numbered from 1 as they were recorded."""
+    matcher = SequenceMatcher(a=before, b=after, autojunk=False)
+    for what, begin, end, first, last in matcher.get_opcodes():
+        if what == "equal":
+            continue
+        pairs = zip_longest(before[begin:end], after[first:last])
+        for number, (recorded, live) in enumerate(pairs, start=begin + 1):
+            yield from _message_change(f"{kind} {number}", recorded, live)
+
+
+def _message_change(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:
+    if recorded is None or live is None:
+        yield ValueChange(part=name, recorded=_message(recorded), live=_message(live))
+        return
+    try:
+        found = list(_json_changes(recorded, live))
+    except (ValueError, RecursionError, TraceFieldError):
+        found = []
+    for each in found:
+        yield each.model_copy(update={"part": f"{name} {each.part.removeprefix('body ')}"})
+    if not found:
+        yield ValueChange(part=name, recorded=_message(recorded), live=_message(live))
+
+
+def _message(content: bytes | None) -> str:
+    if content is None:
+        return ABSENT
+    try:
+        return shortened(content.decode())
+    except UnicodeDecodeError:
+        return _digest(content)
+
+
+def _events(stream: bytes) -> list[bytes]:
+    """Part a stream into its events, of those with data alone what they say; comments say nothing.
+
+    https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+    """
+    lines = stream.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    events = [
+        [line for line in event.split(b"\n") if line and not line.startswith(b":")] for event in lines.split(b"\n\n")
+    ]
+    return [_said(event) for event in events if event]
+
+
+def _said(event: list[bytes]) -> bytes:
+    data = [line.removeprefix(b"data:").removeprefix(b" ") for line in event if line.startswith(b"data:")]
+    return b"\n".join(data if len(data) == len(event) else event)
+
+
+def _json_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
+    for change in compare_outputs(json.loads(before), json.loads(after)):
+        if change.kind is ChangeKind.CHANGED:
+            yield _json_change(change)
+        elif change.kind is ChangeKind.ADDED:
+            for path, value in _leaves(change.path, change.observed):
+                yield ValueChange(part=f"body {path}", recorded=ABSENT, live=_plain(value))
+        else:
+            for path, value in _leaves(change.path, change.expected):
+                yield ValueChange(part=f"body {path}", recorded=_plain(value), live=ABSENT)
+
+
+def _json_change(change: OutputChange) -> ValueChange:
+    part, expected, observed = f"body {change.path}", change.expected, change.observed
+    if isinstance(expected, str) and isinstance(observed, str):
+        if max(len(expected), len(observed)) > _SHOWN:  # show the place where two long texts differ
+            _, expected, observed = next(diff_text(expected, observed), (0, expected, observed))
+        return ValueChange(part=part, recorded=shortened(expected), live=shortened(observed))
+    show = _plain if _plain(expected) != _plain(observed) else canonical_json
+    return ValueChange(part=part, recorded=shortened(show(expected)), live=shortened(show(observed)))
+
+
+def _leaves(path: str, value: JsonValue) -> list[tuple[str, JsonValue]]:
+    """Return the values inside an element, in their order, not more than are looked at."""
+    leaves: list[tuple[str, JsonValue]] = []
+    waiting: list[tuple[str, JsonValue]] = [(path, value)]
+    while waiting and len(leaves) < LEAVES:
+        here, item = waiting.pop()
+        if isinstance(item, dict) and item:
+            waiting.extend((child_path(here, key), member) for key, member in reversed(item.items()))
+        elif isinstance(item, list) and item:
+            waiting.extend((child_path(here, place), item[place]) for place in reversed(range(len(item))))
+        else:
+            leaves.append((here, item))
+    return leaves
+
+
+def _text_changes(before: bytes, after: bytes) -> Iterator[ValueChange]:
+    texts = before.decode("utf-8", "replace"), after.decode("utf-8", "replace")
+    seen = False
+    for line, recorded, live in diff_text(*texts):
+        seen = True
+        yield ValueChange(
+            part=f"body line {line}", recorded=shortened(recorded) or ABSENT, live=shortened(live) or ABSENT
+        )
+    if not seen and texts[0] == texts[1]:
+        yield ValueChange(part="body", recorded=_digest(before), live=_digest(after))
+
+
+def _plain(value: JsonValue) -> str:
+    return shortened(value if isinstance(value, str) else canonical_json(value))
+
+
+def shortened(text: str) -> str:
+    """Cut a long text for display, and make it one that a file can hold."""
+    sound = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if not text.isascii() else text
+    return sound if len(sound) <= _SHOWN else f"{sound[:_SHOWN]}… ({len(sound)} characters)"
+
+
+def _digest(body: bytes) -> str:
+    return f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()[:16]}"
+
+
+def _is_json(media_type: str) -> bool:
+    return media_type == "application/json" or media_type.endswith("+json")
+
+
+def _is_text(media_type: str) -> bool:
+    return media_type.startswith("text/") or _is_json(media_type) or any(word in media_type for word in _TEXTUAL)
