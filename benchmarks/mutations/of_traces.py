@@ -22,6 +22,7 @@ TARGETS = (
     ("another tag recorded", ("identity", "tag"), "blink"),
 )
 """Parts of a target, and what they are set to."""
+DIALOG: JsonValue = {"page": 0, "kind": "alert", "message": "Hi", "answer": "accepted"}
 OBSERVED: tuple[tuple[str, tuple[str | int, ...], JsonValue, str], ...] = (
     ("another title recorded", ("pages", 0, "title"), "Another title", "lifecycle"),
     ("another address recorded", ("pages", 0, "url"), "http://127.0.0.1:1/another", "lifecycle"),
