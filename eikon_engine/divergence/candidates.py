@@ -40,26 +40,31 @@ _DESCRIBED: Final = 60
 
 def candidates(recorded: Identity, page: PageSnapshot) -> tuple[Candidate, ...]:
     """Return the likeliest elements of a page, best first; none if none is plausible."""
-    glances = ((_glance(recorded, each.identity), each) for frame in page.frames for each in locate_all(frame))
+    glances = ((_glance(recorded, each), each) for frame in page.frames for each in locate_all(frame))
     likely = heapq.nlargest(LOOKED_AT, glances, key=lambda each: each[0])
-    found = [candidate for _, each in likely if (candidate := _candidate(recorded, each)) is not None]
-    return tuple(heapq.nlargest(SHOWN, found, key=lambda each: each.score))
-
-
-def _candidate(recorded: Identity, located: Located) -> Candidate | None:
-    agreements = tuple(_agreements(recorded, located.identity))
-    weights = [_weight(each.name) for each in agreements]
-    score = sum(weight * each.likeness for weight, each in zip(weights, agreements, strict=True)) / sum(weights)
-    named = [each.likeness for each in agreements if each.name in _NAMING and each.recorded]
-    if score < PLAUSIBLE or (named and max(named) < NAMES_ALIKE):
-        return None
-    return Candidate(
-        frame=located.frame,
-        path=located.path,
-        description=_described(located.identity),
-        score=round(score, 3),
-        agreements=agreements,
+    judged = ((each, tuple(_agreements(recorded, each.identity))) for _, each in likely)
+    scored = [(_score(agreements), each, agreements) for each, agreements in judged if _is_plausible(agreements)]
+    best = heapq.nlargest(SHOWN, scored, key=lambda each: each[0])
+    return tuple(
+        Candidate(
+            frame=each.frame,
+            path=each.path,
+            description=_described(each.identity),
+            score=round(score, 3),
+            agreements=agreements,
+        )
+        for score, each, agreements in best
     )
+
+
+def _is_plausible(agreements: tuple[Agreement, ...]) -> bool:
+    named = [each.likeness for each in agreements if each.name in _NAMING and each.recorded]
+    return _score(agreements) >= PLAUSIBLE and (not named or max(named) >= NAMES_ALIKE)
+
+
+def _score(agreements: tuple[Agreement, ...]) -> float:
+    weights = [_weight(each.name) for each in agreements]
+    return sum(weight * each.likeness for weight, each in zip(weights, agreements, strict=True)) / sum(weights)
 
 
 def _agreements(recorded: Identity, observed: Identity) -> Iterator[Agreement]:
@@ -82,14 +87,25 @@ def _agreements(recorded: Identity, observed: Identity) -> Iterator[Agreement]:
     yield Agreement(name="ordinal", recorded=str(recorded.ordinal), observed=str(observed.ordinal), likeness=place)
 
 
-def _glance(recorded: Identity, observed: Identity) -> float:
+def _glance(recorded: Identity, observed: Located) -> float:
     """Guess a score without comparing letters."""
-    wanted, seen = set(recorded.attributes), set(observed.attributes)
-    words = _shared_words(recorded.name, observed.name) * 3 + _shared_words(recorded.text, observed.text) * 2
-    same = (recorded.tag == observed.tag) + 1.5 * (recorded.role == observed.role)
-    attributes = sum(_ATTRIBUTE_WEIGHTS.get(name, _OTHER_ATTRIBUTE) for name, _ in wanted & seen)
-    names = 0.5 * len({name for name, _ in wanted} & {name for name, _ in seen})
-    return words + same + attributes + names + (recorded.ancestors[:2] == observed.ancestors[:2])
+    wanted, seen = dict(recorded.attributes), dict(observed.attributes)
+    words = 2 * _shared_words(recorded.text, observed.text)
+    if recorded.name:
+        words += 3 * _shared_words(recorded.name, observed.name)
+    same = (recorded.tag == observed.node.tag) + 1.5 * (recorded.role == observed.role)
+    common = wanted.keys() & seen.keys()
+    equal = (name for name in common if wanted[name] == seen[name])
+    attributes = sum(_ATTRIBUTE_WEIGHTS.get(name, _OTHER_ATTRIBUTE) for name in equal)
+    return words + same + attributes + 0.5 * len(common) + _stands_alike(recorded, observed)
+
+
+def _stands_alike(recorded: Identity, observed: Located) -> bool:
+    """Say whether the element around an observed one is like that around the recorded one."""
+    if not recorded.ancestors or observed.above is None:
+        return not recorded.ancestors and observed.above is None
+    nearest, node = recorded.ancestors[0], observed.above.node
+    return nearest.tag == node.tag and nearest.id == (node.attribute("id") or "")
 
 
 def _shared_words(one: str, other: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.identities import locate_all
@@ -9,7 +10,7 @@ from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.identity import identity_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from eikon_engine.divergence.identities import Located
     from eikon_engine.trace.dom.tree import PageSnapshot
@@ -25,7 +26,7 @@ def dependents(
     Only what can be known is told: steps on the page that differs, up to the one that replaces its document. An
     element that is not on the recorded page either came later, and says nothing.
     """
-    before, after = _located(recorded), _located(observed)
+    before, after = _Elements(recorded), _Elements(observed)
     for step in later:
         if not isinstance(step, ActionTrace):
             if step.source is not None and step.source.url == recorded.main.url:
@@ -40,15 +41,46 @@ def dependents(
             return
 
 
-def _located(page: PageSnapshot) -> tuple[Located, ...]:
-    return tuple(each for frame in page.frames for each in locate_all(frame))
+class _Elements:
+    """The elements of a page, to be looked up by who they are, and by where."""
+
+    def __init__(self, page: PageSnapshot) -> None:
+        self._alike: defaultdict[object, list[Located]] = defaultdict(list)
+        self._inside: defaultdict[int, list[Located]] = defaultdict(list)
+        """The elements right inside of one, by its `id`; those without one are those of frames, by 0."""
+        for each in (each for frame in page.frames for each in locate_all(frame)):
+            self._alike[each.node.tag, each.text, each.attributes].append(each)
+            self._inside[0 if each.above is None else id(each.above)].append(each)
+
+    def find(self, wanted: Identity) -> Located | None:
+        """Return the first element that is the wanted one in every respect."""
+        alike = self._alike.get((wanted.tag, wanted.text, wanted.attributes), [])
+        return next((each for each in alike if not identity_differences(wanted, each.identity)), None)
+
+    def at(self, place: Located) -> Located | None:
+        """Return the element at the place of one of another page."""
+        way = [place]
+        while way[-1].above is not None:
+            way.append(way[-1].above)
+        above = 0
+        found: Located | None = None
+        for wanted in reversed(way):
+            found = next((each for each in self._inside[above] if _is_at(each, wanted)), None)
+            if found is None:
+                return None
+            above = id(found)
+        return found
 
 
-def _why(wanted: Identity, before: Sequence[Located], after: Sequence[Located]) -> str | None:
-    place = next((each.path for each in before if not identity_differences(wanted, each.identity)), None)
-    if place is None or any(not identity_differences(wanted, each.identity) for each in after):
+def _is_at(each: Located, place: Located) -> bool:
+    return (each.frame, each.is_in_shadow, each.step) == (place.frame, place.is_in_shadow, place.step)
+
+
+def _why(wanted: Identity, before: _Elements, after: _Elements) -> str | None:
+    there = before.find(wanted)
+    if there is None or after.find(wanted) is not None:
         return None
-    there = next((each for each in after if each.path == place), None)
-    if there is None:
-        return f"its target is no longer at {place}"
-    return f"its target at {place} differs: {'; '.join(identity_differences(wanted, there.identity))}"
+    now = after.at(there)
+    if now is None:
+        return f"its target is no longer at {there.path}"
+    return f"its target at {there.path} differs: {'; '.join(identity_differences(wanted, now.identity))}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.dom_path import join, steps
@@ -25,153 +26,211 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
 
-STABLE: Final = (
-    "action", "alt", "data-id", "data-test", "data-testid", "for", "formaction", "href", "id", "method", "name",
-    "placeholder", "role", "src", "target", "title", "type",
-)  # fmt: skip
+STABLE: Final = frozenset(
+    {"action", "alt", "data-id", "data-test", "data-testid", "for", "formaction", "href", "id", "method", "name"}
+    | {"placeholder", "role", "src", "target", "title", "type"}
+)
 """Attributes that tell an element from others; `bind.js` has the same list."""
 ANCESTORS: Final = 5
 _SPACES: Final = re.compile(r"[\s\ufeff]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Located:
-    """An element of a stored document, with its place in it."""
-
-    frame: str
-    """Path of the frame, empty for the main one."""
-    path: str
-    identity: Identity
 
 
 @dataclass(slots=True)
 class _Root:
     """A document or shadow root: names and labels are looked up in it alone."""
 
+    texts: dict[int, str]
+    """Text of every node of the document, by `id(node)`."""
     ids: dict[str, DomNode] = field(default_factory=dict)
     labels: dict[str, list[DomNode]] = field(default_factory=dict)
     """Labels by what they are for."""
     alike: Counter[tuple[str, str]] = field(default_factory=Counter)
     """Elements so far, by tag and text."""
+    names: dict[int, dict[int, str]] = field(default_factory=dict)
+    """Parts of paths, by `id(siblings)` and `id(node)`."""
+
+    def step(self, siblings: tuple[DomNode, ...], node: DomNode) -> str:
+        """Name one of some siblings."""
+        names = self.names.get(id(siblings))
+        if names is None:
+            shown = tuple(each for each in siblings if is_significant(each))
+            names = {id(each): step for each, step in zip(shown, steps(shown), strict=True)}
+            self.names[id(siblings)] = names
+        return names[id(node)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Visit:
+@dataclass(eq=False, slots=True, kw_only=True)
+class Located:
+    """An element of a stored document, with its place in it.
+
+    There are thousands, and little is asked of most: all but text and number is found out when it is asked for.
+    """
+
+    frame: str
+    """Path of the frame, empty for the main one."""
     node: DomNode
-    path: str
-    root: _Root
-    above: tuple[Ancestor, ...]
+    above: Located | None
+    """The element it is in, or the host of the shadow root."""
+    siblings: tuple[DomNode, ...]
     label: DomNode | None
     """The label it stands in."""
+    root: _Root
+    text: str = ""
+    ordinal: int = 0
+
+    @property
+    def role(self) -> str:
+        """Return its ARIA role."""
+        return role_of(self.node)
+
+    @property
+    def name(self) -> str:
+        """Return its accessible name."""
+        return _name(self)
+
+    @property
+    def attributes(self) -> tuple[tuple[str, str], ...]:
+        """Return the attributes that tell it from others; both lists are sorted by name."""
+        return tuple(pair for pair in self.node.attributes if pair[0] in STABLE)
+
+    @property
+    def ancestors(self) -> tuple[Ancestor, ...]:
+        """Return the elements it is in, nearest first."""
+        found: list[Ancestor] = []
+        above = self.above
+        while above is not None and len(found) < ANCESTORS:
+            identity = above.node.attribute("id") or ""
+            found.append(Ancestor.model_construct(tag=above.node.tag, id=identity, role=above.role))
+            above = above.above
+        return tuple(found)
+
+    @property
+    def is_in_shadow(self) -> bool:
+        """Say whether it stands right in the shadow root of the element above."""
+        return self.above is not None and self.siblings is not self.above.node.children
+
+    @property
+    def path(self) -> str:
+        """Return where it stands in its document."""
+        names: list[str] = []
+        each: Located | None = self
+        while each is not None:
+            names.append(each.step)
+            if each.is_in_shadow:
+                names.append("#shadow")
+            each = each.above
+        return reduce(join, reversed(names))
+
+    @property
+    def step(self) -> str:
+        """Return its part of the path."""
+        return self.root.step(self.siblings, self.node)
+
+    @property
+    def identity(self) -> Identity:
+        """Return who it is."""
+        return Identity.model_construct(  # no part comes from outside
+            tag=self.node.tag,
+            role=self.role,
+            name=self.name,
+            text=self.text,
+            attributes=self.attributes,
+            ancestors=self.ancestors,
+            ordinal=self.ordinal,
+        )
 
 
 def locate_all(frame: FrameSnapshot) -> Iterator[Located]:
     """Yield every element of a document in document order, those of a shadow root before the children of its host."""
     texts = _texts(frame.root)
-    first = _Visit(node=frame.root, path=steps((frame.root,))[0], root=_root_of((frame.root,)), above=(), label=None)
+    top = (frame.root,)
+    first = Located(frame=frame.path, node=frame.root, above=None, siblings=top, label=None, root=_root_of(top, texts))
     waiting = [first]
     while waiting:
-        visit = waiting.pop()
-        yield Located(frame=frame.path, path=visit.path, identity=_identity(visit, texts))
-        waiting.extend(reversed(tuple(_below(visit))))
+        here = waiting.pop()
+        _count(here)
+        yield here
+        node = here.node
+        if node.children:
+            label = node if node.tag == "label" and node.attribute("for") is None else here.label
+            waiting.extend(_inner(here, node.children, label, here.root))
+        if node.shadow:
+            waiting.extend(_inner(here, node.shadow, None, _root_of(node.shadow, texts)))
 
 
-def _below(visit: _Visit) -> Iterator[_Visit]:
-    node = visit.node
-    here = Ancestor.model_construct(tag=node.tag, id=node.attribute("id") or "", role=role_of(node))
-    above = (here, *visit.above)[:ANCESTORS]
-    if node.shadow:
-        yield from _visits(node.shadow, f"{visit.path} > #shadow", _root_of(node.shadow), above, None)
-    label = node if node.tag == "label" and node.attribute("for") is None else visit.label
-    yield from _visits(node.children, visit.path, visit.root, above, label)
+def _inner(above: Located, nodes: tuple[DomNode, ...], label: DomNode | None, root: _Root) -> Iterator[Located]:
+    """Yield the elements among some nodes, the last one first."""
+    for node in reversed(nodes):
+        if node.text is None:
+            yield Located(frame=above.frame, node=node, above=above, siblings=nodes, label=label, root=root)
 
 
-def _visits(
-    nodes: tuple[DomNode, ...], path: str, root: _Root, above: tuple[Ancestor, ...], label: DomNode | None
-) -> Iterator[_Visit]:
-    shown = tuple(node for node in nodes if is_significant(node))
-    for node, step in zip(shown, steps(shown), strict=True):
-        if not node.is_text:
-            yield _Visit(node=node, path=join(path, step), root=root, above=above, label=label)
+def _count(here: Located) -> None:
+    """Read the text of an element, and number it among its like."""
+    node, root = here.node, here.root
+    here.text = "" if node.tag in FIELDS else _text(node, root.texts)
+    alike = node.tag, here.text
+    here.ordinal = root.alike[alike]
+    root.alike[alike] += 1
 
 
-def _root_of(nodes: tuple[DomNode, ...]) -> _Root:
+def _root_of(nodes: tuple[DomNode, ...], texts: dict[int, str]) -> _Root:
     """Look through a root for what names refer to, without the shadow roots in it."""
-    root = _Root()
+    root = _Root(texts)
     waiting = list(reversed(nodes))
     while waiting:
         node = waiting.pop()
-        if node.is_text:
+        if node.text is not None:
             continue
-        identity = node.attribute("id")
-        if identity:
-            root.ids.setdefault(identity, node)
-        wanted = node.attribute("for") if node.tag == "label" else None
-        if wanted:
-            root.labels.setdefault(wanted, []).append(node)
+        for name, value in node.attributes:
+            if name == "id" and value:
+                root.ids.setdefault(value, node)
+            elif name == "for" and value and node.tag == "label":
+                root.labels.setdefault(value, []).append(node)
         waiting.extend(reversed(node.children))
     return root
 
 
-def _identity(visit: _Visit, texts: dict[int, str]) -> Identity:
-    node, root = visit.node, visit.root
-    text = "" if node.tag in FIELDS else _text(node, texts)
-    role = role_of(node)
-    ordinal = root.alike[node.tag, text]
-    root.alike[node.tag, text] += 1
-    attributes = dict(node.attributes)
-    return Identity.model_construct(  # no part comes from outside, and there are thousands
-        tag=node.tag,
-        role=role,
-        name=_name(visit, role, texts),
-        text=text,
-        attributes=tuple((name, attributes[name]) for name in STABLE if name in attributes),
-        ancestors=visit.above,
-        ordinal=ordinal,
-    )
-
-
-def _name(visit: _Visit, role: str, texts: dict[int, str]) -> str:
+def _name(here: Located) -> str:
     """Name an element by the first of: what it refers to, its label, its value, its content, its hints."""
-    node = visit.node
-    referred = squeezed(node.attribute("aria-labelledby"))
+    node, texts, has = here.node, here.root.texts, dict(here.node.attributes)
+    referred = squeezed(has.get("aria-labelledby"))
     if referred:
-        found = (visit.root.ids.get(each) for each in referred.split(" "))
+        found = (here.root.ids.get(each) for each in referred.split(" "))
         return squeezed(" ".join("" if each is None else texts[id(each)] for each in found))
-    label = squeezed(node.attribute("aria-label"))
+    label = squeezed(has.get("aria-label"))
     if label:
         return label
-    labels = _labels(visit)
+    labels = _labels(here)
     if labels:
         return squeezed(" ".join(texts[id(each)] for each in labels))
     if names_itself(node):
         value = node.state_of("value")
-        return squeezed(value if isinstance(value, str) else node.attribute("value"))
-    alternative = node.attribute("alt")
-    if alternative is not None:
-        return squeezed(alternative)
-    content = _content_name(node, texts) if role in NAMED_BY_CONTENT else ""
-    return content or squeezed(node.attribute("title") or node.attribute("placeholder"))
+        return squeezed(value if isinstance(value, str) else has.get("value"))
+    if "alt" in has:
+        return squeezed(has["alt"])
+    content = _content_name(here) if here.role in NAMED_BY_CONTENT else ""
+    return content or squeezed(has.get("title") or has.get("placeholder"))
 
 
-def _content_name(node: DomNode, texts: dict[int, str]) -> str:
-    text = _text(node, texts)
+def _content_name(here: Located) -> str:
+    text = _text(here.node, here.root.texts)
     if text:
         return text
-    pictures = (each for each in node.walk() if each.tag == "img" and each.attribute("alt") is not None)
+    pictures = (each for each in here.node.walk() if each.tag == "img" and each.attribute("alt") is not None)
     picture = next(pictures, None)
     return "" if picture is None else squeezed(picture.attribute("alt"))
 
 
-def _labels(visit: _Visit) -> list[DomNode]:
-    if not is_labelable(visit.node):
+def _labels(here: Located) -> list[DomNode]:
+    if not is_labelable(here.node):
         return []
-    named = visit.root.labels.get(visit.node.attribute("id") or "", [])
-    return [*([] if visit.label is None else [visit.label]), *named]
+    named = here.root.labels.get(here.node.attribute("id") or "", [])
+    return [*([] if here.label is None else [here.label]), *named]
 
 
 def _text(node: DomNode, texts: dict[int, str]) -> str:
-    return squeezed(texts[id(node)])[:LONGEST]
+    return texts[id(node)].strip()[:LONGEST]
 
 
 def _texts(root: DomNode) -> dict[int, str]:

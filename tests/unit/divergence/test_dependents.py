@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from eikon_engine.trace.dom import PageSnapshot
 
 BUY, HELP = element("button", "Buy", id="buy"), element("a", "Help", id="help", href="/help")
+DEEP = 3_000
 PAGE = page_of(element("form", BUY), HELP)
 
 
-def click(sequence: int, element_id: str, *, leaves: bool = False, page: int = 0) -> ActionTrace:
+def click(
+    sequence: int, element_id: str, *, leaves: bool = False, page: int = 0, shown: PageSnapshot = PAGE
+) -> ActionTrace:
     """Record a click on an element of the page."""
-    identity = next(each.identity for each in locate_all(PAGE.main) if each.path.endswith(f"#{element_id}"))
+    identity = next(each.identity for each in locate_all(shown.main) if each.path.endswith(f"#{element_id}"))
     loads = (DocumentLoad(page=0, url="http://a/", status=200),) if leaves else ()
     return ActionTrace(
         id=f"s_action_{sequence}",
@@ -63,3 +66,17 @@ def test_nothing_is_said_of_another_page_or_document() -> None:
 
     assert reached(gone, click(2, "buy", page=1), leave, click(4, "buy")) == []
     assert [sequence for sequence, _ in reached(gone, click(2, "buy", leaves=True), click(3, "help"))] == [2]
+
+
+def test_a_document_may_be_as_deep_as_it_likes() -> None:
+    """Look for an element inside of thousands of others."""
+    button = element("button", "Buy", id="buy")
+    deep, other = button, element("button", "Sold out", id="buy")
+    for _ in range(DEEP):
+        deep, other = element("div", deep), element("div", other)
+    recorded = page_of(deep)
+
+    found = list(dependents([click(2, "buy", shown=recorded)], 0, recorded, page_of(other)))
+
+    assert [step.sequence for step, _ in found] == [2]
+    assert found[0][1].endswith("div > button#buy differs: name: 'Buy' -> 'Sold out'; text: 'Buy' -> 'Sold out'")

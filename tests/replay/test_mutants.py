@@ -1,0 +1,41 @@
+"""One mutant of each operator: what changes is found where it is, and what changes nothing is not."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from benchmarks.mutations.__main__ import report, run
+from benchmarks.mutations.mutants import mutants
+from benchmarks.mutations.source import Source
+from benchmarks.subjects import subject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from benchmarks.mutations.__main__ import Result
+    from benchmarks.mutations.truth import Mutant
+
+PARALLEL = 2
+
+
+def one_of_each(found: Iterable[Mutant]) -> list[Mutant]:
+    """Take the first mutant of each operator."""
+    return list({mutant.operator: mutant for mutant in reversed(list(found))}.values())
+
+
+@pytest.mark.parametrize(("mission", "operators"), [("dispatch", 75), ("shop-order", 60)])
+def test_each_operator_comes_to_what_is_right(mission: str, operators: int, tmp_path: Path) -> None:
+    """Replay a mutant of each operator, several at a time, and compare with what its operator knows to be right."""
+    recorded = asyncio.run(subject(mission, tmp_path / "missions"))
+    source = Source(name=mission, root=recorded.bundle, secrets=recorded.secrets)
+
+    chosen = one_of_each(mutants(source, per_document=1))
+    results: list[Result] = asyncio.run(run(source, chosen, PARALLEL))
+
+    assert len(results) >= operators
+    wrong = [each for each in results if not (each.is_right and each.has_place and each.has_layer and each.has_cause)]
+    assert wrong == [], report(wrong)
