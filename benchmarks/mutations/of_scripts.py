@@ -37,6 +37,9 @@ ON_CLICK = (
 """What is added at the end of a script, and is noticed at the first click."""
 
 
+SHOUT = 'addEventListener("input", (event) => { event.target.value = event.target.value.toUpperCase(); }, true);'
+
+
 def of_scripts(source: Source) -> Iterator[Mutant]:
     """Yield all mutants of scripts, style sheets and pictures."""
     for exchange, text in source.answered(*SCRIPTS):
@@ -69,6 +72,9 @@ def _of_a_script(source: Source, exchange: Exchange, text: str) -> Iterator[Muta
     for operator, more in ON_CLICK if click is not None else ():
         assert click is not None
         yield _mutant(operator, diverges(click, "lifecycle", CHANGED), exchange, f"{text}\n{more}\n")
+    fill = source.fill_after(exchange)
+    if fill is not None:
+        yield _mutant("field changes what is typed", diverges(fill, "value", CHANGED), exchange, f"{text}\n{SHOUT}\n")
     yield from _of_dialogs(source, exchange, text, place)
     opened = next((each for each in source.places_from(place) if _opens(source, each)), None)
     if opened is not None and "window.open(" in text and source.is_in_force(exchange, opened):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.mutations.truth import Mutant, diverges
 
@@ -59,6 +59,14 @@ def of_traces(source: Source) -> Iterator[Mutant]:
                 truth=diverges(place, layer, "unknown"),
                 trace=_edited(raw, place, ("observation", *way), observed),
             )
+    if source.bundle.trace.environment is not None and source.bundle.trace.environment.page_view is not None:
+        trace = json.loads(raw)
+        yield Mutant(
+            operator="another screen recorded",
+            what="width",
+            truth=diverges(source.places[0], "environment", "environment"),
+            trace=json.dumps(_set(trace, trace, ("environment", "page_view", "screen_width"), 999)),
+        )
     for subgoal in source.bundle.trace.subgoal_traces:
         for usage in subgoal.skills_used:
             yield Mutant(
@@ -75,8 +83,13 @@ def _edited(raw: str, place: Place, part: tuple[str | int, ...], value: JsonValu
     for subgoal in trace["subgoal_traces"]:
         for step in (*subgoal["actions_taken"], *subgoal["skills_used"]):
             if (subgoal["id"], step["sequence"]) == place:
-                holder = step
-                for name in part[:-1]:
-                    holder = holder[name]
-                holder[part[-1]] = value
-    return json.dumps(trace)
+                return json.dumps(_set(trace, step, part, value))
+    raise ValueError(place)
+
+
+def _set(trace: JsonValue, holder: Any, part: tuple[str | int, ...], value: JsonValue) -> JsonValue:  # noqa: ANN401
+    """Set a part of something in a trace."""
+    for name in part[:-1]:
+        holder = holder[name]
+    holder[part[-1]] = value
+    return trace

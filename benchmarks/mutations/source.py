@@ -11,6 +11,7 @@ from urllib.parse import urljoin
 
 from eikon_engine.network.exchange import Hop
 from eikon_engine.network.store import NetworkWriter, read_network
+from eikon_engine.trace.actions import Fill
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import ActionTrace
@@ -145,6 +146,14 @@ class Source:
         first = next(after, None)
         return first if first is not None and self._is(first, "click") else None
 
+    def fill_after(self, exchange: Exchange) -> Place | None:
+        """Return the first action after that of an answer, on its page, that fills in small letters."""
+        return next((place for place in self._same_page(exchange) if self._fills_small_letters(place)), None)
+
+    def _fills_small_letters(self, place: Place) -> bool:
+        action = self.action(place).action
+        return isinstance(action, Fill) and isinstance(action.text, str) and action.text != action.text.upper()
+
     def _same_page(self, exchange: Exchange) -> Iterator[Place]:
         """Yield the actions after that of an answer, as long as the first page keeps its document."""
         place = self.place(exchange)
@@ -205,6 +214,12 @@ class Source:
             snapshot = load_page(self.bundle.dom, page)
             if snapshot is not None:
                 yield from snapshot.frames
+
+    def with_trace(self, folder: Path, trace: str) -> Path:
+        """Write a bundle with another trace; everything else is shared."""
+        shutil.copytree(self.root, folder, copy_function=os.link, ignore=shutil.ignore_patterns("trace.json"))
+        (folder / "trace.json").write_text(trace, encoding="utf-8")
+        return folder
 
     def with_answers(
         self, folder: Path, answers: Mapping[int, Answer], messages: Mapping[int, str | None] | None = None

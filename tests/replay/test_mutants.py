@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benchmarks.mutations.__main__ import report, run
 from benchmarks.mutations.mutants import mutants
+from benchmarks.mutations.report import report
+from benchmarks.mutations.results import run
 from benchmarks.mutations.source import Source
 from benchmarks.subjects import subject
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from benchmarks.mutations.__main__ import Result
+    from benchmarks.mutations.results import Result
     from benchmarks.mutations.truth import Mutant
 
 PARALLEL = 2

@@ -1,0 +1,58 @@
+"""What the mutants came to, as tables, with every one that came out otherwise than it must."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.table import table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benchmarks.mutations.results import Result
+
+HEADS: Final = ("operator", "mutants", "verdict", "action", "layer", "cause")
+EXACT_ACTIONS: Final = 0.98
+RIGHT_CAUSES: Final = 0.95
+
+
+def report(results: Sequence[Result]) -> str:
+    """Write the tables."""
+    by_operator: defaultdict[str, list[Result]] = defaultdict(list)
+    for each in results:
+        by_operator[each.mutant.operator].append(each)
+    rows = [_row(operator, some) for operator, some in by_operator.items()]
+    matrix = Counter((each.mutant.truth.verdict, each.verdict.partition(":")[0]) for each in results)
+    lines = [table(HEADS, [*rows, _row("all", results)])]
+    lines += [f"must be {wanted}, is {found}: {count}\n" for (wanted, found), count in sorted(matrix.items())]
+    lines += [
+        f"{each.mission}: {each.mutant.operator}: {each.mutant.what}\n"
+        f"    wanted {each.mutant.truth.verdict} {each.mutant.truth.place or ''} "
+        f"{'/'.join(sorted(each.mutant.truth.layers))} {'/'.join(sorted(each.mutant.truth.causes))}\n"
+        f"    found  {each.verdict} {each.place or ''} {each.layer} {each.cause}: {each.sentence}\n"
+        for each in results
+        if not (each.is_right and each.has_place and each.has_layer and each.has_cause)
+    ]
+    return "".join(lines)
+
+
+def _row(operator: str, results: Sequence[Result]) -> tuple[str, ...]:
+    return (operator, str(len(results)), *(f"{sum(part):4}" for part in _parts(results)))
+
+
+def _parts(results: Sequence[Result]) -> tuple[list[bool], ...]:
+    right = [each for each in results if each.is_right]
+    return (
+        [each.is_right for each in results],
+        [each.has_place for each in right],
+        [each.has_layer for each in right],
+        [each.has_cause for each in right],
+    )
+
+
+def holds(results: Sequence[Result]) -> bool:
+    """Say whether the figures are those that are asked for."""
+    verdicts, places, _, causes = _parts(results)
+    enough = sum(places) >= EXACT_ACTIONS * len(places) and sum(causes) >= RIGHT_CAUSES * len(causes)
+    return all(verdicts) and enough

@@ -1,0 +1,125 @@
+"""Replay mutants, and compare what they come to with what is right for them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.replay.plan import plan_replay
+from eikon_engine.replay.run import find_for, run_replay
+from eikon_engine.replay.worker_for import browser_for
+from eikon_engine.trace.bundle import open_bundle
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from benchmarks.mutations.source import Source
+    from benchmarks.mutations.truth import Mutant
+    from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.replay.options import Report
+    from eikon_engine.replay.run import Run
+
+A_BROWSER: Final = 60
+"""Mutants in one browser."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What a mutant came to."""
+
+    mission: str
+    mutant: Mutant
+    verdict: str
+    place: tuple[str, int] | None
+    layer: str
+    cause: str
+    sentence: str
+
+    @property
+    def is_right(self) -> bool:
+        """Say whether the verdict is the right one."""
+        return self.verdict == self.mutant.truth.verdict
+
+    @property
+    def has_place(self) -> bool:
+        """Say whether the first action that diverged is the right one."""
+        return self.place == self.mutant.truth.place
+
+    @property
+    def has_layer(self) -> bool:
+        """Say whether it was found where it is."""
+        return not self.mutant.truth.layers or self.layer in self.mutant.truth.layers
+
+    @property
+    def has_cause(self) -> bool:
+        """Say whether its cause is told."""
+        return not self.mutant.truth.causes or self.cause in self.mutant.truth.causes
+
+
+def result(mission: str, mutant: Mutant, done: Run) -> Result:
+    """Read an outcome."""
+    outcome = done.outcome
+    first = outcome.divergences[0] if outcome.divergences else None
+    told = outcome.explanation
+    return Result(
+        mission=mission,
+        mutant=mutant,
+        verdict=outcome.verdict if done.error is None else f"error: {done.error.message}",
+        place=(first.subgoal, first.sequence) if first else None,
+        layer=first.layer if first else "",
+        cause=told.cause if told else "",
+        sentence=told.sentence if told else "; ".join(outcome.reasons),
+    )
+
+
+async def run(source: Source, chosen: Sequence[Mutant], parallel: int) -> list[Result]:
+    """Replay mutants, several at a time in one browser, and another one after some."""
+    results: list[Result] = []
+    free = asyncio.Semaphore(parallel)
+    for start in range(0, len(chosen), A_BROWSER):
+        with tempfile.TemporaryDirectory(prefix="eikon-mutants-") as scratch:
+            async with open_browser(source) as browser:
+
+                async def come_to(
+                    place: int, mutant: Mutant, browser: LaunchedBrowser = browser, scratch: str = scratch
+                ) -> Result:
+                    async with free:
+                        done = await replayed(source, mutant, Path(scratch) / str(place), browser)
+                        return result(source.name, mutant, done)
+
+                some = enumerate(chosen[start : start + A_BROWSER])
+                async with asyncio.TaskGroup() as group:
+                    tasks = [group.create_task(come_to(place, mutant)) for place, mutant in some]
+            results.extend(task.result() for task in tasks)
+        if sys.stderr.isatty():
+            sys.stderr.write(f"{source.name}: {len(results)} of {len(chosen)}\n")
+    return results
+
+
+@asynccontextmanager
+async def open_browser(source: Source) -> AsyncIterator[LaunchedBrowser]:
+    """Launch the browser of a mission."""
+    options = _options(source, Path(), None)
+    async with browser_for(plan_replay(source.bundle, options), options, find_for(options)) as browser:
+        yield browser
+
+
+async def replayed(
+    source: Source, mutant: Mutant, folder: Path, browser: LaunchedBrowser, reports: tuple[Report, ...] = ()
+) -> Run:
+    """Replay one mutant: a changed trace with its own network, or the mission with changed answers."""
+    changed = source.with_trace(folder / "mutant", mutant.trace) if mutant.trace is not None else None
+    answers = source.with_answers(folder / "mutant", mutant.answers or {}, mutant.messages) if changed is None else None
+    bundle = open_bundle(changed) if changed is not None else source.bundle
+    return await run_replay(bundle, _options(source, folder / "run", answers), reports, browser)
+
+
+def _options(source: Source, folder: Path, answers: Path | None) -> ReplayOptions:
+    secrets = dict(source.secrets)
+    return ReplayOptions(artifacts_dir=folder, network="sealed", answers=answers, secrets=secrets, reports=())
