@@ -37,6 +37,8 @@ ON_CLICK = (
 """What is added at the end of a script, and is noticed at the first click."""
 
 
+TWO_WRITES = re.compile(r'(.*await send\("P.*\n)(.*await send\("P.*\n)')
+"""Two lines that each send something and wait for the answer."""
 SHOUT = 'addEventListener("input", (event) => { event.target.value = event.target.value.toUpperCase(); }, true);'
 
 
@@ -75,6 +77,10 @@ def _of_a_script(source: Source, exchange: Exchange, text: str) -> Iterator[Muta
     fill = source.fill_after(exchange)
     if fill is not None:
         yield _mutant("field changes what is typed", diverges(fill, "value", CHANGED), exchange, f"{text}\n{SHOUT}\n")
+    ordered = next((each for each in source.places_from(place) if source.writes(each)), None)
+    if ordered is not None and source.is_in_force(exchange, ordered) and TWO_WRITES.search(text):
+        turned = TWO_WRITES.sub(r"\2\1", text, count=1)
+        yield _mutant("requests in another order", diverges(ordered, "network", CHANGED), exchange, turned)
     yield from _of_dialogs(source, exchange, text, place)
     opened = next((each for each in source.places_from(place) if _opens(source, each)), None)
     if opened is not None and "window.open(" in text and source.is_in_force(exchange, opened):

@@ -122,6 +122,11 @@ class Source:
         nodes = (node for frame in self.frames(place) for node in frame.root.walk())
         return {node.text for node in nodes if node.text is not None}
 
+    def writes(self, place: Place) -> bool:
+        """Say whether more than one request that changes something was sent during an action."""
+        observation = self.observation(place)
+        return observation is not None and len(observation.writes or ()) > 1
+
     def heading(self, place: Place, style: Exchange) -> str | None:
         """Return a selector of a heading of a page that a style sheet came with, if it is known what is hidden there.
 

@@ -7,6 +7,7 @@ from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.observe import key_of
 from eikon_engine.browser.streams import EVENTS, StreamCapture
 from eikon_engine.browser.traffic import LiveTraffic
@@ -47,7 +48,7 @@ class NetworkCapture:
         self._streams = StreamCapture(session)
         self._ordinals: dict[Request, int] = {}
         self._started: dict[Request, float] = {}
-        self._places: dict[Request, tuple[str, int]] = {}
+        self._places: dict[Request, tuple[str, int, str]] = {}
         self._occurrences: Counter[str] = Counter()
         self._ends: dict[Request, Moment] = {}
         """Taken when the end is heard of, since bodies are read in any order."""
@@ -143,7 +144,7 @@ class NetworkCapture:
             return
         key = key_of(self._session, request)
         self._ordinals[request] = sum(self._occurrences.values())
-        self._places[request] = (key, self._occurrences[key])
+        self._places[request] = (key, self._occurrences[key], frame_path(frame_of(request)))
         self._occurrences[key] += 1
         self._started[request] = self._session.rest.now_ms
 
@@ -308,7 +309,7 @@ class NetworkCapture:
         ordinal = self._ordinals.pop(root, None)
         if ordinal is None:
             return
-        key, occurrence = self._places.pop(root)
+        key, occurrence, frame = self._places.pop(root)
         started = self._started.pop(root)
         ended = self._ends.pop(root, None) if complete else None
         if ended is not None and pieces:
@@ -318,7 +319,7 @@ class NetworkCapture:
                 ordinal=ordinal,
                 key=key,
                 occurrence=occurrence,
-                request=self._request(root),
+                request=self._request(root, frame),
                 hops=hops,
                 response=response,
                 failure=failure,
@@ -330,7 +331,7 @@ class NetworkCapture:
             )
         )
 
-    def _request(self, request: Request) -> RecordedRequest:
+    def _request(self, request: Request, frame: str) -> RecordedRequest:
         redactor = self._session.redactor
         body = request.post_data_buffer
         return RecordedRequest(
@@ -340,6 +341,7 @@ class NetworkCapture:
             body=None if not body else self._writer.write_blob(redactor.data(body)),
             resource_type=request.resource_type,
             is_navigation=request.is_navigation_request(),
+            frame=frame,
         )
 
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urldefrag
 
+from eikon_engine.browser.frames import frame_of
+
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Request
 
@@ -59,16 +61,6 @@ class Continuations:
         """Expect it no longer."""
         if continuation in self._open:
             self._open.remove(continuation)
-
-
-def frame_of(request: Request) -> Frame | None:
-    """Return the frame of a navigation; None for the first document of a popup, which is no page before it."""
-    from playwright.async_api import Error
-
-    try:
-        return request.frame
-    except Error:
-        return None
 
 
 def redirected_to(exchange: Exchange) -> str:

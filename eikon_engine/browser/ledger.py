@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from eikon_engine.browser.frames import frame_of
 from eikon_engine.browser.standstill import Standstills
 from eikon_engine.trace.observation import DialogSeen, DownloadSeen
 
@@ -115,7 +116,7 @@ class PageLedger:
             for request in self.in_flight
             if request.is_navigation_request() and request.existing_response is None
         )
-        return any(_frame_of(request) is page.main_frame for request in asked)
+        return any(frame_of(request) is page.main_frame for request in asked)
 
     def is_stream(self, request: Request) -> bool:
         """Say whether a page has had the beginning of an answer for so long that nobody waits for its end."""
@@ -179,7 +180,8 @@ class PageLedger:
         self.fault = self.fault or error
         self.changed.set()
 
-    def _ordinal(self, page: Page | None) -> int:
+    def ordinal(self, page: Page | None) -> int:
+        """Return the number of a page; -1 for none, and for one of another context."""
         return self.pages.index(page) if page in self.pages else -1
 
     def _on_page(self, page: Page) -> None:
@@ -190,18 +192,18 @@ class PageLedger:
         page.on("crash", self._on_crash)
         page.on("framenavigated", self._on_commit)
         page.on("framedetached", self._on_commit)
-        page.on("download", lambda download: self._now.downloads.append((self._ordinal(page), download)))
+        page.on("download", lambda download: self._now.downloads.append((self.ordinal(page), download)))
 
     def _on_close(self, page: Page) -> None:
-        self._now.closed.append(self._ordinal(page))
+        self._now.closed.append(self.ordinal(page))
         for request in (*self.in_flight, *self.uncommitted):
-            frame = _frame_of(request)
+            frame = frame_of(request)
             if frame is not None and frame.page is page:
                 self.forget(request)
 
     def _on_commit(self, frame: Frame) -> None:
         for request in tuple(self.uncommitted):
-            if _frame_of(request) in {frame, None}:
+            if frame_of(request) in {frame, None}:
                 self.uncommitted.discard(request)
         self.changed.set()
 
@@ -217,7 +219,7 @@ class PageLedger:
         kind = dialog.type
         if kind in {"alert", "beforeunload", "confirm", "prompt"}:
             self._now.dialogs.append(
-                DialogSeen(page=self._ordinal(dialog.page), kind=kind, message=dialog.message, answer=answer)  # type: ignore[arg-type] # the set above is the literal
+                DialogSeen(page=self.ordinal(dialog.page), kind=kind, message=dialog.message, answer=answer)  # type: ignore[arg-type] # the set above is the literal
             )
         try:
             if not accept:
@@ -255,7 +257,7 @@ class PageLedger:
         if not request.is_navigation_request():
             return
         self._now.responses.append(response)
-        frame = _frame_of(request)
+        frame = frame_of(request)
         brings_document = (response.ok or response.status >= FIRST_ERROR) and response.status not in WITHOUT_DOCUMENT
         if frame is not None and frame.parent_frame is None and brings_document:
             self.uncommitted.add(request)
@@ -270,15 +272,6 @@ class PageLedger:
         self.heard += 1
         self._arrived = self._arrived or request.is_navigation_request()
         self.forget(request)
-
-
-def _frame_of(request: Request) -> Frame | None:
-    from playwright.async_api import Error
-
-    try:
-        return request.frame
-    except Error:
-        return None
 
 
 async def describe_download(page: int, download: Download) -> tuple[DownloadSeen, bytes | None]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.bind import Readiness, look
+from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.ledger import Happenings, describe_download
 from eikon_engine.browser.net_errors import playable
 from eikon_engine.browser.snapshot import capture_page
@@ -28,6 +29,8 @@ from eikon_engine.trace.observation import (
 from eikon_engine.trace.relocated import relinked
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from playwright.async_api import Download, Page, Request
 
     from eikon_engine.browser.bind import Bound
@@ -41,6 +44,8 @@ SIGHT_TRIES: Final = 4
 _POLICY: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
 OF_SOCKETS: Final = "WebSocket connection to "
 """How the browser begins to tell of a socket that failed; in a replay there is no connection that it could speak of."""
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods that ask for nothing to be changed: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
 _NO_CONTENT: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
@@ -86,6 +91,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         ),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
+        writes=tuple(_writes(session, happened)),
         storage=storage,
         begun_ms=session.rest.begun_ms,
         acted_ms=session.rest.acted_ms,
@@ -235,12 +241,27 @@ def _main_page(request: Request) -> Page | None:
 
 
 def _keys(session: Session, happened: Happenings) -> list[str]:
-    requests = (
-        session.traffic.recorded_key(request) or key_of(session, request)
-        for request in happened.requests
-        if request.redirected_from is None and not session.traffic.is_continuation(request)
-    )
-    return [*requests, *happened.keys]
+    return [*(_key(session, request) for request in _asked(session, happened)), *happened.keys]
+
+
+def _writes(session: Session, happened: Happenings) -> Iterator[str]:
+    """Yield what was sent to change something, frame by frame: two frames do not wait for each other."""
+    sent = [
+        (session.ledger.ordinal(frame.page), frame_path(frame), _key(session, request))
+        for request in _asked(session, happened)
+        if request.method not in SAFE and (frame := frame_of(request)) is not None
+    ]
+    return (key for _, _, key in sorted(sent, key=lambda each: each[:2]))
+
+
+def _asked(session: Session, happened: Happenings) -> Iterator[Request]:
+    for request in happened.requests:
+        if request.redirected_from is None and not session.traffic.is_continuation(request):
+            yield request
+
+
+def _key(session: Session, request: Request) -> str:
+    return session.traffic.recorded_key(request) or key_of(session, request)
 
 
 def key_of(session: Session, request: Request) -> str:

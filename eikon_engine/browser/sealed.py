@@ -11,14 +11,9 @@ from urllib.parse import urlsplit
 
 from eikon_engine.browser.background import Background
 from eikon_engine.browser.changed_answers import Asked, OtherAnswers
-from eikon_engine.browser.continuations import (
-    Continuation,
-    Continuations,
-    frame_of,
-    redirected_to,
-    stays_in_document,
-)
+from eikon_engine.browser.continuations import Continuation, Continuations, redirected_to, stays_in_document
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
+from eikon_engine.browser.frames import frame_of
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.schedule import FETCHES, Schedule

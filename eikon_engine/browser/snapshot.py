@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
+from eikon_engine.browser.frames import inner_path
 from eikon_engine.browser.own_script import CALL_KEPT, KEPT, own_script
 from eikon_engine.errors import BrowserError
 from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, parse_frame
@@ -37,7 +38,7 @@ def _frame_tree(main: Frame) -> list[tuple[str, Frame]]:
     while waiting:
         path, frame = waiting.pop()
         found.append((path, frame))
-        inner = [(f"{path}.{place}" if path else str(place), child) for place, child in enumerate(frame.child_frames)]
+        inner = [(inner_path(path, place), child) for place, child in enumerate(frame.child_frames)]
         waiting.extend(reversed(inner))
     return found
 

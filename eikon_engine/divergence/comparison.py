@@ -51,8 +51,9 @@ class Comparison:
     """DOM of a page after the action, as recorded."""
     observed_dom: Callable[[int], PageSnapshot | None] = field(default=lambda _page: None)
 
-    compares_storage: bool = False
-    """Whether what the browser keeps is comparable: only where nothing but the recording answers."""
+    is_sealed: bool = False
+    """Whether nothing but the recording answers: only then are the order of requests, and what the browser keeps,
+    the page's own."""
     compares_stored_values: bool = False
     """Whether their values are, too: not where a recording by the natural clock may have kept times."""
     pictures: Pictures | None = None

@@ -20,7 +20,7 @@ def without_requests(
     """Hide masked requests on both sides, where the sides differ, and among those without a recorded answer."""
     parts = [(mask.name, mask.part) for mask in masks if isinstance(mask.part, RequestPart)]
     before, after = sides
-    if not parts or (before.requests == after.requests and not misses):
+    if not parts or (before.requests == after.requests and before.writes == after.writes and not misses):
         return before, after, misses
 
     def is_compared(key: str) -> bool:
@@ -28,9 +28,11 @@ def without_requests(
         names.update(found)
         return not found
 
-    left, right = (
-        each.model_copy(update={"requests": tuple(filter(is_compared, each.requests))}) for each in (before, after)
-    )
+    def compared(side: Observation) -> Observation:
+        writes = None if side.writes is None else tuple(filter(is_compared, side.writes))
+        return side.model_copy(update={"requests": tuple(filter(is_compared, side.requests)), "writes": writes})
+
+    left, right = compared(before), compared(after)
     return left, right, tuple(miss for miss in misses if is_compared(miss.key))
 
 

@@ -45,3 +45,23 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
             message=f"The page made a request that the recording does not have here ({count} too many).",
         )
+    yield from _order(comparison, comparison.recorded.observation.writes, comparison.observed.writes)
+
+
+def _order(
+    comparison: Comparison, recorded: tuple[str, ...] | None, observed: tuple[str, ...] | None
+) -> Iterator[Divergence]:
+    """Compare in which order a page sent what changes something; others than these overtake each other."""
+    if not comparison.is_sealed or recorded is None or observed is None or Counter(recorded) != Counter(observed):
+        return
+    for place, (before, after) in enumerate(zip(recorded, observed, strict=True), start=1):
+        if before != after:
+            yield comparison.diverged(
+                "network",
+                "request-order-changed",
+                expected=f"{before} as number {place} of {len(recorded)}",
+                observed=f"{after} in its place",
+                message="The page sent what changes something in another order.",
+                detail="\n".join(f"{number}. {key}" for number, key in enumerate(observed, start=1)),
+            )
+            return

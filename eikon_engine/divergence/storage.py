@@ -17,7 +17,7 @@ _WORDS = {"cookie": "cookie", "local": "item of localStorage", "session": "item 
 def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
     """Compare names, and values where time cannot have changed them."""
     before, after = comparison.recorded.observation, comparison.observed
-    if not comparison.compares_storage or before is None or after is None:
+    if not comparison.is_sealed or before is None or after is None:
         return
     if before.storage is None or after.storage is None or before.storage == after.storage:
         return

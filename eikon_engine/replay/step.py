@@ -184,7 +184,7 @@ class StepRunner:
             response_changes=self._response_changes(planned),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=lambda page: _observed_dom(performed, page),
-            compares_storage=self._plan.network == "sealed",
+            is_sealed=self._plan.network == "sealed",
             compares_stored_values=self._clock == "stepped",
             pictures=self.pictures(recorded, performed),
         )

@@ -105,6 +105,9 @@ class Observation(Record):
     page_errors: tuple[str, ...] = ()
     requests: tuple[str, ...] = ()
     """Keys of the requests issued, sorted: their order differs between identical runs."""
+    writes: tuple[str, ...] | None = None
+    """Keys of those of them whose methods are not safe (RFC 9110, section 9.2.1), in the order in which each frame
+    issued them, frames after frames; None in older recordings."""
     storage: tuple[StoredItem, ...] | None = None
     """What the browser keeps for the sites of the open pages, sorted; None in older recordings."""
     begun_ms: float = Field(default=0.0, ge=0)

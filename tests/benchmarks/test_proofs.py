@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 from benchmarks.digest import differences, digests_of, what_counts
-from benchmarks.often import Subject, replay_often
+from benchmarks.often import replay_often
+from benchmarks.subjects import Subject
 from benchmarks.waits import record_waits, recorded_seconds, replay_once, replayed_seconds
 from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions

@@ -32,7 +32,8 @@ def test_a_change_that_touches_nothing_is_a_finding_if_asked(
 
     outcome = replay(recorded.bundles["banana"], tmp_path / "run", network="live", policy=policy)
 
-    findings = [finding for subgoal in outcome.subgoals for step in subgoal.steps for finding in step.findings]
+    actions = [step for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action"]
+    findings = [finding for step in actions for finding in step.findings]
     assert outcome.verdict == verdict
     assert {finding.severity for finding in findings} == ({"finding"} if policy == "effects" else set())
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")

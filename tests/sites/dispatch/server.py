@@ -102,6 +102,12 @@ async def keep_note(request: web.Request) -> web.Response:
     return web.json_response({"kept": (await request.json())["text"]})
 
 
+@ROUTES.post("/api/log")
+async def keep_log(_request: web.Request) -> web.Response:
+    """Keep a line of the log."""
+    return web.json_response({"line": 1})
+
+
 @ROUTES.get("/report.csv")
 async def send_report(_request: web.Request) -> web.Response:
     """Send the orders as a table."""

@@ -31,7 +31,7 @@ def found(
         recorded=ActionTrace(id="a", sequence=1, action=Note(text="x"), result=Succeeded(), observation=recorded),
         result=Succeeded(),
         observed=Observation(pages=(), storage=after),
-        compares_storage=storage,
+        is_sealed=storage,
         compares_stored_values=values,
     )
     return [each.code for each in detect_storage(comparison)]

@@ -50,14 +50,18 @@ async function ship(order) {
   localStorage.setItem("last-shipped", String(done.id));
 }
 
+async function send(method, path, value) {
+  const headers = { "Content-Type": "application/json" };
+  return (await fetch(path, { method, headers, body: JSON.stringify(value) })).json();
+}
+
 byId("ask").addEventListener("click", () => {
   live.send(JSON.stringify({ ask: byId("question").value }));
 });
 
 byId("keep").addEventListener("click", async () => {
-  const body = JSON.stringify({ text: byId("note").value });
-  const response = await fetch("/api/note", { method: "PUT", headers: { "Content-Type": "application/json" }, body });
-  const answer = await response.json();
+  const answer = await send("PUT", "/api/note", { text: byId("note").value });
+  await send("POST", "/api/log", { what: "kept a note" });
   setTimeout(() => {
     byId("kept").textContent = `Kept: ${answer.kept}`;
   }, 700);

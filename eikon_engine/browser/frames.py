@@ -1,0 +1,37 @@
+"""Name the frames of pages, and find the one that asked for something."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame, Request
+
+
+def frame_of(request: Request) -> Frame | None:
+    """Return the frame that asks; None for a worker, and for a popup, which is no page before its first document."""
+    from playwright.async_api import Error
+
+    try:
+        return request.frame
+    except Error:
+        return None
+
+
+def inner_path(path: str, place: int) -> str:
+    """Return the path of a frame from that of the frame around it."""
+    return f"{path}.{place}" if path else str(place)
+
+
+def frame_path(frame: Frame | None) -> str:
+    """Return the path of a frame: empty for the main one, for none, and for one that was removed."""
+    places: list[int] = []
+    while frame is not None and (above := frame.parent_frame) is not None:
+        if frame not in above.child_frames:
+            return ""
+        places.append(above.child_frames.index(frame))
+        frame = above
+    path = ""
+    for place in reversed(places):
+        path = inner_path(path, place)
+    return path
