@@ -116,6 +116,23 @@
       [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(':');
   } });
 
+  // The browser compares the date of a cookie with the real time; it is to last as long as it does by the page's clock.
+  const cookie = Object.getOwnPropertyDescriptor(Document.prototype, 'cookie');
+  const lasting = text => /;\s*max-age\s*=/i.test(text) ? text :
+    text.replace(/;\s*expires\s*=\s*([^;]*)/i, (whole, date) => {
+      const until = Date.parse(date);
+      return Number.isNaN(until) ? whole : '; max-age=' + Math.max(0, Math.round((until - Date.now()) / 1000));
+    });
+  Object.defineProperty(Document.prototype, 'cookie', { ...cookie, set(text) { cookie.set.call(this, lasting(`${text}`)); } });
+  const { set: keepCookie } = window.CookieStore?.prototype ?? {};
+  if (keepCookie) {
+    CookieStore.prototype.set = function set(named, ...rest) {
+      const dated = typeof named?.expires === 'number';
+      const given = dated ? { ...named, expires: named.expires - Date.now() + RealDate.now() } : named;
+      return keepCookie.call(this, given, ...rest);
+    };
+  }
+
   // A fetch for later is sent by the browser past every route, at a time of its own: it is sent now.
   if (window.fetchLater) {
     window.fetchLater = function fetchLater(input, { activateAfter, ...options } = {}) {

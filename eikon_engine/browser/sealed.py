@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from eikon_engine.browser.background import Background
 from eikon_engine.browser.changed_answers import Asked, OtherAnswers
 from eikon_engine.browser.continuations import Continuation, Continuations, redirected_to, stays_in_document
+from eikon_engine.browser.cookies import cookies_on_the_way, lasting
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
 from eikon_engine.browser.frames import frame_of
 from eikon_engine.browser.net_errors import ABORT_CODES
@@ -185,8 +186,8 @@ class SealedTraffic:
 
     async def _give(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
         hops = () if exchange.request.is_navigation else exchange.hops
-        cookies = tuple(pair for hop in hops for pair in hop.headers if pair[0].lower() == "set-cookie")
-        headers: HeaderPairs = (*cookies, *response.headers)
+        cookies = cookies_on_the_way(exchange, self._now_s) if hops else ()
+        headers: HeaderPairs = (*cookies, *lasting(response.headers, self._now_s))
         if hops and route.request.resource_type in FETCHES:
             target = self._now.session.restorer.restore(response.url.encode()).decode()
             headers = with_own_header(headers, REDIRECTED_HEADER, target)
@@ -220,7 +221,7 @@ class SealedTraffic:
         session.redirects_served += 1
         continuation = Continuation(exchange=exchange, frame=frame, source=request.url, target=target)
         self._continuations.add(continuation)
-        cookies = tuple(pair for hop in exchange.hops for pair in hop.headers if pair[0].lower() == "set-cookie")
+        cookies = tuple(cookies_on_the_way(exchange, self._now_s))
         if frame is None:
             # A popup is no page before its first document, and a document does not load itself anew by an address
             # with a fragment: a document of ours leads on, and is left out of what is observed.
@@ -263,6 +264,12 @@ class SealedTraffic:
         if response.body is None:
             return b""
         return self._now.session.restorer.restore(self._recording.body(response.body))
+
+    @property
+    def _now_s(self) -> float:
+        """Return the time of the pages, in seconds since 1970."""
+        session = self._now.session
+        return (session.environment.clock_start_ms + session.rest.now_ms) / 1000
 
     @property
     def _now(self) -> _Running:
