@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eikon_engine.trace.dom import inner_path
+
 if TYPE_CHECKING:
     from playwright.async_api import Frame, Request
 
 
 def frame_of(request: Request) -> Frame | None:
-    """Return the frame that asks; None for a worker, and for a popup, which is no page before its first document."""
+    """Return the frame that asks, or the worker of which does; None for a popup before its first document."""
     from playwright.async_api import Error
 
     try:
         return request.frame
     except Error:
         return None
-
-
-def inner_path(path: str, place: int) -> str:
-    """Return the path of a frame from that of the frame around it."""
-    return f"{path}.{place}" if path else str(place)
 
 
 def frame_path(frame: Frame | None) -> str:

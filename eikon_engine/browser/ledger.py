@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from eikon_engine.browser.frames import frame_of
+from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.standstill import Standstills
 from eikon_engine.trace.observation import DialogSeen, DownloadSeen
 
@@ -33,6 +33,8 @@ LONG_LIVED: Final = frozenset({"eventsource", "websocket", "ping"})
 STREAMED: Final = frozenset({"fetch", "xhr"})
 STREAM_S: Final = 1.0
 """Wall time after which a body that has begun and not ended counts as one that comes for as long as the page lives."""
+SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+"""Methods that ask for nothing to be changed: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
 WITHOUT_DOCUMENT: Final = (204, 205)
 """Statuses after which a page stays as it is."""
 FIRST_ERROR: Final = 400
@@ -47,6 +49,19 @@ class DialogAnswer:
     text: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Write:
+    """A request that asks for something to be changed, and who sent it."""
+
+    request: Request
+    page: Page | None
+    """None where no page did."""
+    frame: str = ""
+    """Path of the frame, as it was then."""
+    is_alone: bool = False
+    """Whether nothing but the scripts of the frame can have sent it: the page had no workers."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Happenings:
     """What happened since the last observation."""
@@ -58,6 +73,7 @@ class Happenings:
     console_errors: list[str] = field(default_factory=list)
     page_errors: list[str] = field(default_factory=list)
     requests: list[Request] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
     """Keys of what went over WebSockets."""
@@ -242,10 +258,18 @@ class PageLedger:
         if request.url.startswith(NOT_NETWORK):
             return
         self._now.requests.append(request)
+        if request.method not in SAFE:
+            self._note_write(request)
         self.heard += 1
         if request.resource_type not in LONG_LIVED:
             self.in_flight.add(request)
             self.changed.set()
+
+    def _note_write(self, request: Request) -> None:
+        frame = frame_of(request)
+        page = frame.page if frame is not None else None
+        is_alone = page is not None and not page.workers
+        self._now.writes.append(Write(request=request, page=page, frame=frame_path(frame), is_alone=is_alone))
 
     def _on_response(self, response: Response) -> None:
         request = response.request

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.bind import Readiness, look
-from eikon_engine.browser.frames import frame_of, frame_path
+from eikon_engine.browser.clean import clean
 from eikon_engine.browser.ledger import Happenings, describe_download
 from eikon_engine.browser.net_errors import playable
 from eikon_engine.browser.snapshot import capture_page
@@ -44,8 +44,6 @@ SIGHT_TRIES: Final = 4
 _POLICY: Final = re.compile(r"(Access to .* from origin '.*' has been blocked by CORS policy): .*", re.DOTALL)
 OF_SOCKETS: Final = "WebSocket connection to "
 """How the browser begins to tell of a socket that failed; in a replay there is no connection that it could speak of."""
-SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods that ask for nothing to be changed: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
 _NO_CONTENT: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
 
@@ -91,7 +89,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         ),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
-        writes=tuple(_writes(session, happened)),
+        writes=_writes(session, happened),
         storage=storage,
         begun_ms=session.rest.begun_ms,
         acted_ms=session.rest.acted_ms,
@@ -244,14 +242,17 @@ def _keys(session: Session, happened: Happenings) -> list[str]:
     return [*(_key(session, request) for request in _asked(session, happened)), *happened.keys]
 
 
-def _writes(session: Session, happened: Happenings) -> Iterator[str]:
-    """Yield what was sent to change something, frame by frame: two frames do not wait for each other."""
-    sent = [
-        (session.ledger.ordinal(frame.page), frame_path(frame), _key(session, request))
-        for request in _asked(session, happened)
-        if request.method not in SAFE and (frame := frame_of(request)) is not None
-    ]
-    return (key for _, _, key in sorted(sent, key=lambda each: each[:2]))
+def _writes(session: Session, happened: Happenings) -> tuple[str, ...] | None:
+    """Return what was sent to change something, frame by frame: frames, and workers, do not wait for each other.
+
+    None where a worker may have sent some of it: the browser does not say.
+    """
+    asked = set(_asked(session, happened))
+    sent = [each for each in happened.writes if each.request in asked]
+    if not all(each.is_alone for each in sent):
+        return None
+    sent.sort(key=lambda each: (session.ledger.ordinal(each.page), each.frame))
+    return tuple(_key(session, each.request) for each in sent)
 
 
 def _asked(session: Session, happened: Happenings) -> Iterator[Request]:
@@ -273,13 +274,6 @@ def key_of(session: Session, request: Request) -> str:
         None if body is None else session.redactor.key_data(body),
         request.headers.get("content-type"),
     )
-
-
-def clean(session: Session, text: str) -> str:
-    """Prepare a text of a page for a file: without secrets, and without halves of characters, which JSON cannot say."""
-    if not text.isascii():
-        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return session.redactor.text(text)
 
 
 def _without_reason(text: str) -> str:

@@ -6,10 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from eikon_engine.browser.frames import inner_path
 from eikon_engine.browser.own_script import CALL_KEPT, KEPT, own_script
 from eikon_engine.errors import BrowserError
-from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, parse_frame
+from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, inner_path, parse_frame
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, Page

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from eikon_engine.browser.observe import Sight, observe
@@ -163,6 +163,9 @@ class BrowserWorker:
             await self.session.rest.quiesce()
             if performed.sight is not None:
                 self.session.ledger.put_back(performed.sight.happened)
+            if isinstance(asked.action, Screenshot) and asked.error is None:
+                deed, error = await self._perform(asked.action)
+                asked = replace(asked, deed=deed, error=error)
             performed = await self._observed(asked)
             if agrees(performed) or time.monotonic() > deadline:
                 return performed

@@ -7,27 +7,31 @@ https://www.w3.org/TR/core-aam-1.2/#exclude_elements2
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.dom_path import join, steps
 from eikon_engine.divergence.roles import role_of, squeezed
-from eikon_engine.trace.dom.tree import is_significant
+from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, is_significant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
+    from eikon_engine.trace.dom.tree import FrameSnapshot
     from eikon_engine.trace.observation import FrameObservation, PageObservation
 
 SHOWN: Final = 20
 """Elements that are named in the evidence."""
+_HIDDEN: Final = "hidden"
 _LONGEST: Final = 60
+_STEP: Final = " > "
 
 
 def detect_accessibility(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare which elements are hidden, in documents that are equal otherwise."""
+    """Compare which elements are hidden, of those that both documents have."""
     if comparison.recorded.observation is None or comparison.observed is None:
         return
     pages = {page.page: page for page in comparison.observed.pages}
@@ -37,62 +41,102 @@ def detect_accessibility(comparison: Comparison) -> Iterator[Divergence]:
         for frame in page.frames:
             other = frames.get(frame.path)
             if other is not None and _differ(frame, other):
-                yield _difference(comparison, page, frame)
+                yield from _differences(comparison, page, (frame, other))
 
 
 def _differ(recorded: FrameObservation, observed: FrameObservation) -> bool:
     known = recorded.visibility is not None and observed.visibility is not None
-    return known and recorded.digest == observed.digest and recorded.visibility != observed.visibility
+    return known and recorded.visibility != observed.visibility
 
 
-def _difference(comparison: Comparison, page: PageObservation, frame: FrameObservation) -> Divergence:
-    hidden = dict(_hidden(comparison, page.page, frame.path, recorded=True))
-    now = dict(_hidden(comparison, page.page, frame.path, recorded=False))
-    gone = [text for place, text in now.items() if place not in hidden]
-    come = [text for place, text in hidden.items() if place not in now]
-    where = f" in frame {frame.path}" if frame.path else ""
+def _differences(
+    comparison: Comparison, page: PageObservation, pair: tuple[FrameObservation, FrameObservation]
+) -> Iterator[Divergence]:
+    recorded = _document(comparison.recorded_dom(page.page), pair[0].path)
+    observed = _document(comparison.observed_dom(page.page), pair[0].path)
+    if recorded is None or observed is None:
+        if pair[0].digest == pair[1].digest:  # else that is told, and more is not known
+            yield _divergence(comparison, page, pair[0].path, [], [])
+        return
+    gone, come = visibility_changes(recorded, observed)
+    if gone or come:
+        yield _divergence(comparison, page, pair[0].path, gone, come)
+
+
+def _document(page: PageSnapshot | None, path: str) -> FrameSnapshot | None:
+    return next((each for each in page.frames if each.path == path), None) if page is not None else None
+
+
+def _divergence(
+    comparison: Comparison, page: PageObservation, path: str, gone: list[str], come: list[str]
+) -> Divergence:
+    where = f" in frame {path}" if path else ""
     lines = [*(f"hidden now: {each}" for each in gone), *(f"shown now: {each}" for each in come)]
-    first = (gone or come or ["other elements"])[0]
+    first = (gone or come or ["the recorded elements"])[0]
     return comparison.diverged(
         "accessibility",
         "visibility-changed",
-        expected=f"{first} {'shown' if gone else 'hidden'}",
-        observed=f"it is {'hidden' if gone else 'shown'}",
-        message=f"{len(gone)} element(s) of page {page.page}{where} are hidden that were not, and {len(come)} shown.",
+        expected=f"{first} {'hidden' if come and not gone else 'shown'}",
+        observed=f"it is {'shown' if come and not gone else 'hidden'}" if gone or come else "other elements shown",
+        message=f"On page {page.page}{where}, {len(gone)} element(s) are hidden that were shown, "
+        f"and {len(come)} shown that were hidden.",
         detail="\n".join(lines[:SHOWN]),
     )
 
 
-def _hidden(comparison: Comparison, page: int, path: str, *, recorded: bool) -> Iterator[tuple[int, str]]:
-    """Yield the topmost hidden elements of a document, by number, as a person names them."""
-    snapshot = (comparison.recorded_dom if recorded else comparison.observed_dom)(page)
-    frame = next((each for each in snapshot.frames if each.path == path), None) if snapshot is not None else None
-    return iter(()) if frame is None else hidden_elements(frame)
+def visibility_changes(recorded: FrameSnapshot, observed: FrameSnapshot) -> tuple[list[str], list[str]]:
+    """Name the elements that are hidden now, and those that are shown now, without what is in them."""
+    before, after = (PageSnapshot(frames=(replace(each, root=_marked(each)),)) for each in (recorded, observed))
+    changes = [each for each in diff_snapshots(before, after) if (each.kind, each.name) == ("state", _HIDDEN)]
+    gone = _outermost([each.path for each in changes if each.observed == "true"])
+    come = _outermost([each.path for each in changes if each.expected == "true"])
+    names = dict(_named(recorded, {*gone, *come}))
+    return [names.get(path, path) for path in gone], [names.get(path, path) for path in come]
 
 
-def hidden_elements(frame: FrameSnapshot) -> Iterator[tuple[int, str]]:
-    """Yield the elements that are hidden while their parent is not, with their numbers in document order."""
+def _outermost(paths: list[str]) -> list[str]:
+    found: list[str] = []
+    for path in paths:
+        if not any(path.startswith(f"{each}{_STEP}") for each in found):
+            found.append(path)
+    return found
+
+
+def _marked(frame: FrameSnapshot) -> DomNode:
+    """Return the tree of a document in which every hidden element says so in its state."""
     flips = set(frame.extras.flips or ())
-    number = 0
-    waiting: list[tuple[DomNode, str, bool]] = [(frame.root, steps((frame.root,))[0], True)]
+    nodes: list[tuple[DomNode, bool]] = []
+    waiting = [(frame.root, True)]
     while waiting:
-        node, path, parent_shown = waiting.pop()
-        shown = parent_shown != (number in flips)
-        if not node.is_text and parent_shown and not shown:
-            yield number, _named(node, path)
-        number += 1
-        waiting.extend(reversed([(child, each, shown) for child, each in _below(node, path)]))
+        node, parent_shown = waiting.pop()
+        shown = parent_shown != (len(nodes) in flips)
+        nodes.append((node, shown))
+        waiting.extend((each, shown) for each in reversed((*(node.shadow or ()), *node.children)))
+    built: list[DomNode] = []
+    for node, shown in reversed(nodes):
+        shadow = tuple(built.pop() for _ in node.shadow or ())
+        children = tuple(built.pop() for _ in node.children)
+        state = node.state if shown or node.is_text else (*node.state, (_HIDDEN, True))
+        built.append(replace(node, state=state, children=children, shadow=None if node.shadow is None else shadow))
+    return built[0]
+
+
+def _named(frame: FrameSnapshot, paths: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield some elements by their paths, as a person names them."""
+    waiting: list[tuple[DomNode, str]] = [(frame.root, steps((frame.root,))[0])]
+    while waiting:
+        node, path = waiting.pop()
+        if path in paths and not node.is_text:
+            yield path, _name(node, path)
+        waiting.extend(_below(node, path))
 
 
 def _below(node: DomNode, path: str) -> Iterator[tuple[DomNode, str]]:
-    """Yield the nodes below a node, a shadow root before the children of its host, with their paths."""
-    for nodes, place in ((node.shadow or (), f"{path} > #shadow"), (node.children, path)):
+    for nodes, place in ((node.shadow or (), f"{path}{_STEP}#shadow"), (node.children, path)):
         shown = tuple(each for each in nodes if is_significant(each))
-        names = {id(each): name for each, name in zip(shown, steps(shown), strict=True)}
-        for each in nodes:
-            yield each, join(place, names.get(id(each), "text()"))
+        yield from ((each, join(place, step)) for each, step in zip(shown, steps(shown), strict=True))
 
 
-def _named(node: DomNode, path: str) -> str:
+def _name(node: DomNode, path: str) -> str:
     words = squeezed(" ".join(each.text for each in node.walk() if each.text is not None))[:_LONGEST]
     return f"{role_of(node) or node.tag}{f' {words!r}' if words else ''} at {path}"

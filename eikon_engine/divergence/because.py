@@ -11,6 +11,7 @@ from eikon_engine.divergence.body_diff import ABSENT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 
 SHOWN: Final = 5
@@ -35,7 +36,7 @@ def because(
     newest_first = [change for change in changes if _is_here(change, here)]
     newest_first += [change for change in reversed(changes) if not _is_here(change, here)]
     found = [
-        _sentence(change, value, here)
+        sentence(change, value, here)
         for change in newest_first
         for value in change.what
         if _explains(value, expected, observed)
@@ -43,7 +44,7 @@ def because(
     if not found and newest_first:
         first = newest_first[0]
         last = [change for change in changes if (change.subgoal, change.sequence) == (first.subgoal, first.sequence)]
-        found = [_sentence(change, value, here) for change in last for value in change.what]
+        found = [sentence(change, value, here) for change in last for value in change.what]
     return tuple(dict.fromkeys(found))[:SHOWN]
 
 
@@ -51,7 +52,20 @@ def _is_here(change: ResponseChange, here: tuple[str, int]) -> bool:
     return (change.subgoal, change.sequence) == here
 
 
-def _sentence(change: ResponseChange, value: ValueChange, here: tuple[str, int]) -> str:
+def behind(first: Divergence, changes: Sequence[ResponseChange], here: tuple[str, int]) -> tuple[ResponseChange, ...]:
+    """Return the changed answers that a finding names, the likeliest first, and in each what is named first."""
+    named = {said: place for place, said in enumerate(first.because)}
+    found: list[tuple[int, ResponseChange]] = []
+    for change in changes:
+        places = [named.get(sentence(change, value, here), len(named)) for value in change.what]
+        if min(places, default=len(named)) < len(named):
+            order = sorted(range(len(places)), key=places.__getitem__)
+            found.append((min(places), change.model_copy(update={"what": tuple(change.what[each] for each in order)})))
+    return tuple(change for _, change in sorted(found, key=lambda each: each[0]))
+
+
+def sentence(change: ResponseChange, value: ValueChange, here: tuple[str, int]) -> str:
+    """Name a changed value, with the answer, and with the action unless it came `here`."""
     earlier = "" if _is_here(change, here) else f", during {change.subgoal or 'the start'}, {change.sequence}"
     return f"{change.key}{earlier}: {value}"
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 from difflib import SequenceMatcher
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.divergence.json_diff import ChangeKind, compare_outputs
 from eikon_engine.divergence.text_diff import diff_text
@@ -15,7 +15,7 @@ from eikon_engine.outcome.outcomes import ValueChange
 from eikon_engine.trace.json_value import canonical_json, child_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pydantic import JsonValue
 
@@ -26,7 +26,10 @@ READ_LIMIT: Final = 2 * 1024 * 1024
 """Bodies above this many bytes are compared by digest alone."""
 LEAVES: Final = 20
 """Values shown of a JSON element that came or went as a whole."""
+ALIGNED: Final = 500
+"""Messages above this number are not aligned, which takes the square of it."""
 EVENT_STREAM: Final = "text/event-stream"
+_Pair: TypeAlias = "tuple[bytes | None, bytes | None]"
 _SHOWN: Final = 160
 _TEXTUAL: Final = ("javascript", "xml", "x-www-form-urlencoded", "graphql", "csv")
 
@@ -57,13 +60,27 @@ def body_changes(before: bytes, after: bytes, media_types: set[str]) -> Iterator
 
 def message_changes(kind: str, before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[ValueChange]:
     """Yield which messages of a sequence came, went, or differ; they are numbered from 1 as they were recorded."""
-    matcher = SequenceMatcher(a=before, b=after, autojunk=False)
-    for what, begin, end, first, last in matcher.get_opcodes():
-        if what == "equal":
-            continue
-        pairs = zip_longest(before[begin:end], after[first:last])
-        for number, (recorded, live) in enumerate(pairs, start=begin + 1):
+    start = _alike(before, after)
+    end = _alike(before[start:][::-1], after[start:][::-1])
+    for begin, pairs in _runs(before[start : len(before) - end], after[start : len(after) - end]):
+        for number, (recorded, live) in enumerate(pairs, start=start + begin + 1):
             yield from _message_change(f"{kind} {number}", recorded, live)
+
+
+def _alike(before: Sequence[bytes], after: Sequence[bytes]) -> int:
+    """Count the messages at the beginning that are equal."""
+    pairs = enumerate(zip(before, after, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(before), len(after)))
+
+
+def _runs(before: Sequence[bytes], after: Sequence[bytes]) -> Iterator[tuple[int, Iterable[_Pair]]]:
+    """Yield the runs of messages that differ, each with its place; of very many, the n-th is that of the n-th."""
+    if max(len(before), len(after)) > ALIGNED:
+        yield from ((place, (pair,)) for place, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1])
+        return
+    for what, begin, end, first, last in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if what != "equal":
+            yield begin, zip_longest(before[begin:end], after[first:last])
 
 
 def _message_change(name: str, recorded: bytes | None, live: bytes | None) -> Iterator[ValueChange]:

@@ -7,26 +7,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.explanation import Cause
     from eikon_engine.outcome.outcomes import NetworkMode, ResponseChange, ValueChange
     from eikon_engine.trace.observation import DocumentLoad, Observation
 
-LOGIN: Final = re.compile(r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in|auth|sso|session)(?:[/_.-]|$)", re.IGNORECASE)
+LOGIN: Final = re.compile(r"(?:^|[/_.-])(?:log-?_?in|log-?_?on|sign-?_?in|auth|sso)(?:[/_.-]|$)", re.IGNORECASE)
 """Parts of a path that name a page on which people log in."""
-NO_SESSION: Final = frozenset({401, 403, 407, 419, 440})
-"""Statuses that ask for a login: RFC 9110, section 15.5; 419 and 440 are those of Laravel and of IIS."""
+NO_SESSION: Final[Mapping[int, str]] = MappingProxyType(
+    {401: "asks for a login", 403: "refuses access", 419: "says that the page has expired", 440: "asks for a login"}
+)
+"""What statuses say to who is not logged in: RFC 9110, section 15.5; 419 and 440 are those of Laravel and of IIS."""
 FIRST_ERROR: Final = 400
 DATA: Final = re.compile(r"body \$|(?:message|event) \d")
 """How parts of answers begin that carry data, and neither markup nor scripts."""
-_TARGET: Final = "target"
-_CSS: Final = re.compile(r"hidden|covered by|outside of the viewport")
+_LOST: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,14 +44,18 @@ class Case:
     observed: Observation | None = None
     changes: tuple[ResponseChange, ...] = ()
     """Answers up to this step that differ from the recorded ones."""
+    behind: tuple[ResponseChange, ...] = ()
+    """Those of them that the divergence may follow from, likeliest first."""
     network_mode: NetworkMode = "sealed"
+    is_answered_by_other: bool = False
+    """Whether another recording answered."""
     possible_cause: str | None = None
     """What is different in the environment of the replay."""
 
     @property
     def values(self) -> Iterator[tuple[ResponseChange, ValueChange]]:
-        """Yield every changed value of an answer, the newest answer first."""
-        return ((change, value) for change in reversed(self.changes) for value in change.what)
+        """Yield every changed value of the answers behind the divergence, the likeliest first."""
+        return ((change, value) for change in self.behind for value in change.what)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +90,13 @@ def _skill(case: Case) -> str | None:
 
 def _session(case: Case) -> str | None:
     for load in _new_documents(case):
-        if load.status in NO_SESSION:
-            return f"{load.url} was answered with status {load.status}, which asks for a login"
+        if load.status is not None and load.status in NO_SESSION and load.status not in _recorded_statuses(case):
+            return f"{load.url} was answered with status {load.status}, which {NO_SESSION[load.status]}"
         if _is_login(load.url) and not any(_is_login(each.url) for each in _documents(case.recorded)):
             return f"the site led to {load.url}, where one logs in"
     for change, value in case.values:
         if value.part == "status" and value.live.isdigit() and int(value.live) in NO_SESSION:
-            return f"{change.key} was answered with status {value.live}, which asks for a login"
+            return f"{change.key} was answered with status {value.live}, which {NO_SESSION[int(value.live)]}"
         if value.part == "header location" and _is_login(value.live) and not _is_login(value.recorded):
             return f"{change.key} led to {value.live}, where one logs in"
     return None
@@ -98,7 +104,7 @@ def _session(case: Case) -> str | None:
 
 def _site_error(case: Case) -> str | None:
     for load in _new_documents(case):
-        if load.status is not None and load.status >= FIRST_ERROR:
+        if load.status is not None and load.status >= FIRST_ERROR and load.status not in _recorded_statuses(case):
             return f"{load.url} was answered with status {load.status}"
     for change, value in case.values:
         if value.part == "status" and value.live.isdigit() and int(value.live) >= FIRST_ERROR:
@@ -116,7 +122,9 @@ def _network(case: Case) -> str | None:
 
 def _trace(case: Case) -> str | None:
     """Find a target that is not on a page which is the recorded one to the last node: then the trace is at odds."""
-    if case.first.layer != _TARGET or case.changes or case.network_mode == "live" or _CSS.search(case.first.observed):
+    if case.first.code not in _LOST or case.changes or case.network_mode == "live" or case.possible_cause is not None:
+        return None
+    if any(each.code == "request-not-recorded" for each in case.also):
         return None
     if case.before is None or case.observed is None or _shown(case.before) != _shown(case.observed):
         return None
@@ -143,18 +151,28 @@ def _site(case: Case) -> str | None:
     if told is not None:
         change, value = told
         return f"the site answers otherwise than when it was recorded: {change.key}: {value}"
-    if case.network_mode == "live":
+    if case.network_mode == "live" and case.possible_cause is None:
         return "the page is another one, and came from the live site"
     return None
 
 
+_SERVED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "sealed": "every answer was served as recorded, in the recorded environment",
+        "other": "no answer of the other recording differs so far, and the environment is the recorded one",
+        "live": "no answer is known to differ, and the environment is the recorded one",
+        "snapshot": "the documents were shown as they were stored, in the recorded environment",
+    }
+)
+
+
 def _unknown(case: Case) -> Judged:
     if case.possible_cause is not None:
-        why = f"nothing the site sent differs; {case.possible_cause}"
+        why = f"no answer is known to differ; {case.possible_cause}"
         return Judged(cause="unknown", why=why, settle="replay with the recorded browser, on the recorded platform")
     return Judged(
         cause="unknown",
-        why="every answer was served as recorded, in the recorded environment",
+        why=_SERVED["other" if case.is_answered_by_other else case.network_mode],
         settle="`eikon certify` shows whether this bundle replays alike at all; if it does, the trace was changed",
     )
 
@@ -178,9 +196,13 @@ def _documents(observation: Observation | None) -> tuple[DocumentLoad, ...]:
 
 
 def _new_documents(case: Case) -> Iterator[DocumentLoad]:
-    """Yield the documents that came otherwise than recorded."""
+    """Yield the documents that came otherwise than recorded: at another address, or with another status."""
     known = _documents(case.recorded)
     return (load for load in _documents(case.observed) if load not in known)
+
+
+def _recorded_statuses(case: Case) -> set[int | None]:
+    return {load.status for load in _documents(case.recorded)}
 
 
 def _is_login(url: str) -> bool:

@@ -55,7 +55,8 @@ class Comparison:
     """Whether nothing but the recording answers: only then are the order of requests, and what the browser keeps,
     the page's own."""
     compares_stored_values: bool = False
-    """Whether their values are, too: not where a recording by the natural clock may have kept times."""
+    """Whether their values are, too: not where a recording by the natural clock may have kept times, and not where
+    another recording answers, which has sessions of its own."""
     pictures: Pictures | None = None
     """What a screenshot showed, where both were taken in one environment."""
 

@@ -27,9 +27,11 @@ def dependents(
     element that is not on the recorded page either came later, and says nothing.
     """
     before, after = _Elements(recorded), _Elements(observed)
+    documents = {(frame.path, frame.url) for frame in recorded.frames}
     for step in later:
         if not isinstance(step, ActionTrace):
-            if step.source is not None and step.source.url == recorded.main.url:
+            source = step.source
+            if source is not None and (source.frame, source.url) in documents:
                 yield step, "it reads the page that differs"
             continue
         target = getattr(step.action, "target", None)

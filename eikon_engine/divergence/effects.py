@@ -6,7 +6,7 @@ target there, or if a skill that reads the page returns something else for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from eikon_engine.divergence.dom_diff import diff_snapshots
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 PolicyName: TypeAlias = Literal["strict", "effects"]
 """`strict`: whatever differs is a divergence; `effects`: changes of the DOM that touch nothing are findings."""
-_STEP = " > "
+_STEP: Final = " > "
+_LISTS: Final = frozenset({"added", "removed", "moved"})
 
 
 def touched_effect(
@@ -40,14 +41,28 @@ def touched_effect(
 def _meet(change: DomChange, effect: DomChange) -> bool:
     """Say whether a change lies where an action had its effect.
 
-    The recorded page is the first of both differences: what an action removed is "added" in its effect. Of what was
-    added, only the place it was added to is known there.
+    The recorded page is the first of both differences: what an action removed is "added" in its effect. Where an action
+    changed which children an element has, its effect is the list: everything in those of the same tag, since another
+    one may have come or gone instead.
     """
-    if effect.kind == "added":
-        return change.kind == "added" and _parent(change) == _parent(effect)
+    if effect.kind in _LISTS:
+        return _lies_among(change, effect)
     if change.kind == "added":
         return _lies_in(_parent(change), effect.path)
     return _lies_in(change.path, effect.path) or _lies_in(effect.path, change.path)
+
+
+def _lies_among(change: DomChange, effect: DomChange) -> bool:
+    """Say whether a change is one of, or lies in, the children of the tag that an action added, removed or moved."""
+    parent = _parent(effect)
+    if not _lies_in(change.path, parent):
+        return _lies_in(parent, change.path) and change.kind != "added"
+    child = change.path.removeprefix(parent).removeprefix(_STEP).partition(_STEP)[0]
+    return effect.is_text or not child or _tag(child) == _tag(effect.path.rpartition(_STEP)[2])
+
+
+def _tag(step: str) -> str:
+    return step.partition("#")[0].partition(":nth(")[0]
 
 
 def _parent(change: DomChange) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.causes import judge
@@ -30,7 +31,7 @@ _CAUSES: Final[dict[Cause, str]] = {
 }
 """The class of a cause, as a sentence begins."""
 _TOLD: Final = 5
-"""Console lines that are shown."""
+"""Values of answers, and console lines, that are shown."""
 
 
 def explain(
@@ -95,9 +96,8 @@ def _evidence(case: Case, artifacts: Sequence[Artifact]) -> Iterator[Evidence]:
     first = case.first
     values = f"expected {first.expected}\nobserved {first.observed}"
     yield Evidence(kind="values", title="Expected and observed", text=values)
-    for change, value in case.values:
-        if f"{change.key}: {value}" in first.because or not first.because:
-            yield Evidence(kind="answer", title=change.key, text=str(value))
+    for change, value in islice(case.values, _TOLD):
+        yield Evidence(kind="answer", title=change.key, text=str(value))
     if first.detail:
         yield Evidence(kind="difference", title="Difference", text=first.detail)
     for candidate in first.candidates or ():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from eikon_engine.divergence.because import behind
 from eikon_engine.divergence.causes import Case
 from eikon_engine.divergence.explain import explain
 from eikon_engine.outcome.explanation import Consequence
@@ -27,8 +28,10 @@ def first_cause(
     network: NetworkOutcome,
     network_mode: NetworkMode,
     possible_causes: tuple[str, ...] = (),
+    *,
+    is_answered_by_other: bool = False,
 ) -> Explanation | None:
-    """Explain the first divergence; None if there is none."""
+    """Explain the first divergence; None if there is none. The network is without what masks name."""
     done = [(subgoal, step) for subgoal in subgoals for step in subgoal.steps]
     place = next((place for place, (_, step) in enumerate(done) if step.divergences), None)
     if place is None:
@@ -36,14 +39,18 @@ def first_cause(
     subgoal, step = done[place]
     so_far = {(each.id, other.sequence) for each, other in done[: place + 1]} | {("", 0)}
     before, recorded = _recorded(trace, (subgoal.id, step.sequence))
+    first, here = step.divergences[0], (subgoal.id, step.sequence)
+    changes = tuple(each for each in network.response_changes if (each.subgoal, each.sequence) in so_far)
     case = Case(
-        first=step.divergences[0],
+        first=first,
         also=step.divergences[1:],
         before=before,
         recorded=recorded,
         observed=step.observation if step.kind == "action" else None,
-        changes=tuple(each for each in network.response_changes if (each.subgoal, each.sequence) in so_far),
+        changes=changes,
+        behind=behind(first, changes, here),
         network_mode=network_mode,
+        is_answered_by_other=is_answered_by_other,
         possible_cause=next(iter(possible_causes), None),
     )
     return explain(case, _label(step), step.artifacts, tuple(_consequences(step, done[place + 1 :])))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from eikon_engine.trace.mask import RequestPart, StoragePart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.outcome.outcomes import NetworkMiss, ResponseChange
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.observation import Observation
 
@@ -40,6 +40,12 @@ def compared_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> t
     """Return the requests without a recorded answer that no mask names."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
     return tuple(miss for miss in misses if not any(part.fits(miss.key) for part in parts))
+
+
+def compared_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -> tuple[ResponseChange, ...]:
+    """Return the changed answers to requests that no mask names."""
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+    return tuple(change for change in changes if not any(part.fits(change.key) for part in parts))
 
 
 def without_stored(observation: Observation, masks: Sequence[Mask], names: set[str]) -> Observation:

@@ -9,10 +9,11 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.divergence.cut_extras import cut_extras
 from eikon_engine.divergence.masked_requests import without_requests, without_stored
 from eikon_engine.divergence.selected import Route, select
-from eikon_engine.trace.dom.digest import frame_digest
-from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, is_significant
+from eikon_engine.trace.dom.digest import frame_digest, visibility_digest
+from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, inner_path, is_significant
 from eikon_engine.trace.mask import (
     ANY_DEPTH,
     SHADOW,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.divergence.cut_extras import Spot
+    from eikon_engine.trace.dom.tree import FrameSnapshot
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.observation import Observation, PageObservation
 
@@ -102,18 +105,25 @@ def mask_observation(
 
 
 def mask_page(page: PageSnapshot, url: str, masks: Sequence[Mask]) -> tuple[PageSnapshot, tuple[str, ...]]:
-    """Take masked nodes, texts and attributes out of a page; name the masks that found something."""
+    """Take masked nodes, texts and attributes out of a page, and frames with them; name the masks that found some."""
     here = [mask for mask in masks if isinstance(mask.part, _NODE_PARTS) and mask.is_for(url)]
     names: list[str] = []
-    frames = []
+    frames: list[FrameSnapshot] = []
+    lost: list[str] = []
     for frame in page.frames:
         wanted = [mask for mask in here if mask.frame in {None, frame.path}]
         found = dict(_find(frame.root, wanted))
         for route, selected in select(frame.root, wanted):
             found[route] = [*found.get(route, ()), *selected]
         names.extend(mask.name for each in found.values() for mask in each)
-        frames.append(replace(frame, root=_cut_out(frame.root, found)) if found else frame)
-    return (PageSnapshot(frames=tuple(frames)), tuple(dict.fromkeys(names))) if names else (page, ())
+        if not found:
+            frames.append(frame)
+            continue
+        extras, inner = cut_extras(frame.root, frame.extras, set(_gone(frame.root, found)))
+        lost.extend(inner_path(frame.path, place) for place in inner)
+        frames.append(replace(frame, root=_cut_out(frame.root, found), extras=extras))
+    left = (frame for frame in frames if not any(f"{frame.path}.".startswith(f"{path}.") for path in lost))
+    return (PageSnapshot(frames=tuple(left)), tuple(dict.fromkeys(names))) if names else (page, ())
 
 
 def _without_pages(
@@ -185,15 +195,16 @@ def _first_of(
     return lambda page: known[page] if page in known else other(page)
 
 
-def _digests(page: PageObservation) -> tuple[tuple[str, str], ...]:
-    return tuple((frame.path, frame.digest) for frame in page.frames)
+def _digests(page: PageObservation) -> tuple[tuple[str, str, str | None], ...]:
+    return tuple((frame.path, frame.digest, frame.visibility) for frame in page.frames)
 
 
 def _with_digests(page: PageObservation, snapshot: PageSnapshot) -> PageObservation:
-    digests = {frame.path: frame_digest(frame) for frame in snapshot.frames}
+    left = {frame.path: frame for frame in snapshot.frames}
     frames = tuple(
-        frame.model_copy(update={"digest": digests.get(frame.path, frame.digest), "visibility": None})
+        frame.model_copy(update={"digest": frame_digest(seen), "visibility": visibility_digest(seen)})
         for frame in page.frames
+        if (seen := left.get(frame.path)) is not None
     )
     return page.model_copy(update={"frames": frames})
 
@@ -265,6 +276,21 @@ def _cut_out(root: DomNode, found: dict[Route, list[Mask]]) -> DomNode:
             changed = _with_child(way.pop(), kind, place, changed)
         root = changed if changed is not None else DomNode(tag=root.tag, namespace=root.namespace)
     return root
+
+
+def _gone(root: DomNode, found: dict[Route, list[Mask]]) -> Iterator[Spot]:
+    """Yield the places of the nodes that masks take away with everything in them."""
+    for route, masks in found.items():
+        way = [root]
+        for kind, place in route[1:]:
+            way.append(((way[-1].shadow or ()) if kind == "shadow" else way[-1].children)[place])
+        for mask in masks:
+            if isinstance(mask.part, TextPart) and not way[-1].is_text:
+                yield from (
+                    (id(way[-1]), "child", place) for place, each in enumerate(way[-1].children) if each.is_text
+                )
+            elif len(way) > 1 and isinstance(mask.part, _NODE_PARTS) and _without(way[-1], mask.part) is None:
+                yield id(way[-2]), route[-1][0], route[-1][1]
 
 
 def _without(node: DomNode, part: NodePart) -> DomNode | None:

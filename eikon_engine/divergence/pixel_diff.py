@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.errors import AttachmentCorruptError
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 MARK: Final = (255, 0, 80)
 """Colour of the pixels that differ, on a paled copy of the observed picture."""
+_FORMATS: Final = ("PNG",)
 PALE: Final = 0.75
 """How much of the copy is white."""
 
@@ -31,13 +34,22 @@ class PixelDiff:
 
 
 def compare_pictures(expected: bytes, observed: bytes) -> PixelDiff | None:
-    """Compare two PNG files; None if Pillow is not installed."""
+    """Compare two PNG files; None if Pillow is not installed.
+
+    Raises:
+        AttachmentCorruptError: the expected one is none.
+    """
     try:
         from PIL import Image  # noqa: PLC0415 - an extra
     except ImportError:
         return None
-    with Image.open(BytesIO(expected)) as before, Image.open(BytesIO(observed)) as after:
-        return _compared(before.convert("RGB"), after.convert("RGB"))
+    with Image.open(BytesIO(observed), formats=_FORMATS) as after:
+        try:
+            with Image.open(BytesIO(expected), formats=_FORMATS) as before:
+                return _compared(before.convert("RGB"), after.convert("RGB"))
+        except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+            message = f"the recorded screenshot is no picture that can be read ({error}); restore the bundle"
+            raise AttachmentCorruptError(message) from error
 
 
 def _compared(before: Image, after: Image) -> PixelDiff:

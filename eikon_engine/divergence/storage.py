@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -11,18 +11,20 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.trace.observation import Observation, StoredItem
 
+_Key: TypeAlias = "tuple[str, str, int, str]"
 _WORDS = {"cookie": "cookie", "local": "item of localStorage", "session": "item of sessionStorage"}
 
 
 def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
-    """Compare names, and values where time cannot have changed them."""
+    """Compare names, and values where time cannot have changed them; what a clock may have ended is left out."""
     before, after = comparison.recorded.observation, comparison.observed
     if not comparison.is_sealed or before is None or after is None:
         return
     if before.storage is None or after.storage is None or before.storage == after.storage:
         return
     recorded, observed = _by_name(before), _by_name(after)
-    for key in sorted(recorded.keys() | observed.keys()):
+    brief = {_key(each) for each in (*before.storage, *after.storage) if each.is_brief}
+    for key in sorted((recorded.keys() | observed.keys()) - brief):
         then, now = recorded.get(key), observed.get(key)
         if then is None or now is None:
             code = "storage-missing" if now is None else "storage-unexpected"
@@ -31,18 +33,26 @@ def detect_storage(comparison: Comparison) -> Iterator[Divergence]:
             code, message = "storage-changed", "has another value"
         else:
             continue
-        kind, place, name = key
         yield comparison.diverged(
             "storage",
             code,
             expected=_shown(then),
             observed=_shown(now),
-            message=f"The {_WORDS[kind]} {name!r} of {place} {message}.",
+            message=f"The {_words(recorded.get(key) or observed[key])} {message}.",
         )
 
 
-def _by_name(observation: Observation) -> dict[tuple[str, str, str], StoredItem]:
-    return {(each.kind, each.place, each.name): each for each in observation.storage or ()}
+def _by_name(observation: Observation) -> dict[_Key, StoredItem]:
+    return {_key(each): each for each in observation.storage or ()}
+
+
+def _key(item: StoredItem) -> _Key:
+    return item.kind, item.place, -1 if item.page is None else item.page, item.name
+
+
+def _words(item: StoredItem) -> str:
+    page = "" if item.page is None else f", page {item.page}"
+    return f"{_WORDS[item.kind]} {item.name!r} of {item.place}{page}"
 
 
 def _shown(item: StoredItem | None) -> str:

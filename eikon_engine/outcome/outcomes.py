@@ -208,6 +208,9 @@ class ReplayOutcome(Record):
     """Why the verdict is what it is, most important first."""
     explanation: Explanation | None = None
     """Why the first step that diverged did; None if none has."""
+    is_whole: bool = True
+    """Whether every step was replayed, nothing got past the routes, and nothing was asked for after the last step that
+    the recording has no answer to."""
     ended_early: str | None = None
     """Why not every step was replayed; None if all were."""
     subgoals: tuple[SubgoalOutcome, ...] = ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.environment import environment_differences, possible_cause
 from eikon_engine.divergence.first_cause import first_cause
-from eikon_engine.divergence.masked_requests import compared_misses
+from eikon_engine.divergence.masked_requests import compared_changes, compared_misses
 from eikon_engine.outcome.events import ActionEnd, RunEnd, RunStart, SkillEnd, SubgoalEnd, SubgoalStart
 from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, SubgoalOutcome
 from eikon_engine.outcome.verdict import worst
@@ -62,7 +62,10 @@ class Collector:
         judged = network.model_copy(update={"misses": compared_misses(network.misses, self._masks)})
         subgoals = tuple(self._subgoal(each) for each in self.begun)
         other = self.plan.other.warnings if self.plan.other else ()
-        verdict = self._verdict(subgoals, early, judged)
+        is_whole = self._is_whole(subgoals, early, judged)
+        verdict = worst(step.verdict for each in subgoals for step in each.steps)
+        if verdict == "faithful" and not is_whole:
+            verdict = "unverifiable"
         recorded, observed = trace.environment, self.start.environment if self.start else None
         possible_causes = self._possible_causes(subgoals)
         return ReplayOutcome(
@@ -80,13 +83,21 @@ class Collector:
             environment_differences=environment_differences(recorded, observed) if observed else (),
             counts=self._counts(),
             verdict=verdict,
+            is_whole=is_whole,
             reasons=(
                 *_reasons(verdict, subgoals, early),
                 *_late_misses(judged, subgoals),
                 *escape_reasons(network),
                 *possible_causes,
             ),
-            explanation=first_cause(trace, subgoals, network, self.plan.network, possible_causes),
+            explanation=first_cause(
+                trace,
+                subgoals,
+                judged.model_copy(update={"response_changes": compared_changes(network.response_changes, self._masks)}),
+                self.plan.network,
+                possible_causes,
+                is_answered_by_other=self.plan.other is not None,
+            ),
             ended_early=early,
             subgoals=subgoals,
             network=network,
@@ -117,18 +128,20 @@ class Collector:
         cause = possible_cause(found[0], self.plan.trace.environment, self.start.environment)
         return () if cause is None else (cause,)
 
-    def _verdict(
-        self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, network: NetworkOutcome
-    ) -> Verdict:
-        """Judge the run: what was cut off, or leaked, can be diverged, and else not verified, but never faithful.
+    def _is_whole(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, network: NetworkOutcome) -> bool:
+        """Say whether nothing but the steps can be at fault: a run that was cut off, or leaked, is never faithful.
 
         The same holds for a miss that no step was told of: it came after everything was compared.
         """
-        verdicts = [step.verdict for subgoal in subgoals for step in subgoal.steps]
-        found = worst(verdicts)
-        whole = ended_early is None and len(verdicts) == self.plan.step_count
-        answered = not network.escapes and not network.misses
-        return found if found != "faithful" or (whole and answered) else "unverifiable"
+        steps = sum(len(subgoal.steps) for subgoal in subgoals)
+        told = sum(
+            divergence.code == "request-not-recorded"
+            for subgoal in subgoals
+            for step in subgoal.steps
+            for divergence in step.divergences
+        )
+        is_done = ended_early is None and steps == self.plan.step_count
+        return is_done and not network.escapes and len(network.misses) <= told
 
     def _counts(self) -> Counts:
         done = [step for steps in self.steps.values() for step in steps]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from eikon_engine.divergence.dependents import dependents
 from eikon_engine.divergence.effects import touched_effect
+from eikon_engine.divergence.masks import mask_page
 from eikon_engine.errors import SkillError
 from eikon_engine.replay.label import step_label
 from eikon_engine.skills.protocol import SkillInput
@@ -15,15 +16,17 @@ from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import ActionTrace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from pydantic import JsonValue
 
+    from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.execution import SkillUsage
+    from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.observation import Observation
 
 Split: TypeAlias = "tuple[tuple[Divergence, ...], tuple[Divergence, ...]]"
@@ -36,29 +39,31 @@ class EffectsPolicy:
 
     plan: Plan
     skills: SkillRegistry
+    masks: tuple[Mask, ...] = ()
 
-    def split(
-        self, planned: PlannedStep, found: tuple[Divergence, ...], observed: Callable[[int], PageSnapshot | None]
-    ) -> Split:
-        """Part what touches the mission from what does not; `observed` gives the DOM of a page after the action."""
+    def split(self, planned: PlannedStep, found: tuple[Divergence, ...], comparison: Comparison) -> Split:
+        """Part what touches the mission from what does not; what masks hide is hidden in the comparison."""
         if not found or any(each.layer != "dom" for each in found) or not isinstance(planned.step, ActionTrace):
             return found, ()
-        reasons = list(self._touched(planned, planned.step, observed))
+        reasons = list(self._touched(planned, planned.step, comparison))
         if reasons:
             why = f"It touches the mission: {'; '.join(reasons)}."
             return tuple(each.model_copy(update={"message": f"{each.message} {why}"}) for each in found), ()
         return (), tuple(each.model_copy(update={"severity": "finding"}) for each in found)
 
-    def _touched(
-        self, planned: PlannedStep, action: ActionTrace, observed: Callable[[int], PageSnapshot | None]
-    ) -> Iterator[str]:
+    def _touched(self, planned: PlannedStep, action: ActionTrace, comparison: Comparison) -> Iterator[str]:
         """Yield what of the mission a change touches; where that cannot be known, it does."""
         for page in action.observation.pages if action.observation is not None else ():
-            now, then = observed(page.page), load_page(self.plan.bundle.dom, page)
+            now, then = comparison.observed_dom(page.page), comparison.recorded_dom(page.page)
             if now is None or then is None:
                 yield f"no snapshot tells what changed on page {page.page}"
                 continue
-            effect = touched_effect(self._before(planned, action, page.page), then, now)
+            before = self._before(planned, page.page)
+            is_new = action.observation is not None and _is_loaded(action.observation, page.page)
+            if before is None and not is_new:
+                yield f"no snapshot tells what the action changed on page {page.page}"
+                continue
+            effect = touched_effect(None if is_new else before, then, now)
             if effect is not None:
                 yield f"{effect[0].path} is where the action changed the page"
             later = (each.step for each in self._after(planned))
@@ -74,17 +79,16 @@ class EffectsPolicy:
     def _after(self, planned: PlannedStep) -> Iterator[PlannedStep]:
         return (each for each in self._steps() if each.position > planned.position)
 
-    def _before(self, planned: PlannedStep, action: ActionTrace, page: int) -> PageSnapshot | None:
-        """Return a page as it was before an action; None if the action loaded its document."""
-        if action.observation is None or any(load.page == page for load in action.observation.documents):
-            return None
+    def _before(self, planned: PlannedStep, page: int) -> PageSnapshot | None:
+        """Return a page as it was before an action; None if it is not known."""
         last: Observation | None = None
         for each in self._steps():
             if each.position >= planned.position:
                 break
             last = (each.step.observation if isinstance(each.step, ActionTrace) else None) or last
         shown = next((seen for seen in last.pages if seen.page == page), None) if last is not None else None
-        return None if shown is None else load_page(self.plan.bundle.dom, shown)
+        snapshot = None if shown is None else load_page(self.plan.bundle.dom, shown)
+        return None if snapshot is None or shown is None else mask_page(snapshot, shown.url, self.masks)[0]
 
     def _returned(self, usage: SkillUsage, page: PageSnapshot) -> JsonValue:
         """Run a skill on a page."""
@@ -97,3 +101,8 @@ class EffectsPolicy:
             return self.skills.named(usage.skill).run(given)
         except SkillError as error:
             return f"{error.code}: {error.message}"
+
+
+def _is_loaded(observation: Observation, page: int) -> bool:
+    """Say whether a page got a new document, or was opened, by an action."""
+    return page in observation.opened or any(load.page == page for load in observation.documents)

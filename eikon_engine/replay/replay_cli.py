@@ -153,8 +153,11 @@ def replay_command(
 
 
 def _status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
-    """Return the exit status: what could not be compared may be asked to be no failure, what was cut off may not."""
-    tolerated = allow_unverifiable and outcome.verdict == "unverifiable" and outcome.ended_early is None
+    """Return the exit status: steps that could not be compared may be asked to be no failure, and nothing else may.
+
+    What was cut off, what got past the routes, and what was asked for after everything was compared, are no such steps.
+    """
+    tolerated = allow_unverifiable and outcome.verdict == "unverifiable" and outcome.is_whole
     return 0 if tolerated else outcome.exit_status
 
 

@@ -11,6 +11,7 @@ from eikon_engine.divergence.comparison import Comparison, Pictures, Place
 from eikon_engine.divergence.dependents import dependents
 from eikon_engine.divergence.detect import detect
 from eikon_engine.divergence.environment import detect_environment, is_comparable
+from eikon_engine.divergence.masked_requests import compared_changes
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.skill import detect_skill
@@ -59,7 +60,9 @@ class StepRunner:
         self._environment: Environment | None = environment
         self._worker = worker
         self._options = options
-        self._policy = EffectsPolicy(plan=plan, skills=options.skills) if options.policy == "effects" else None
+        self._masks = (*plan.trace.masks, *options.masks)
+        policy = EffectsPolicy(plan=plan, skills=options.skills, masks=self._masks)
+        self._policy = policy if options.policy == "effects" else None
         self._clock = environment.clock
         self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, environment)
         self._misses_seen = 0
@@ -138,9 +141,13 @@ class StepRunner:
         return None
 
     def pictures(self, recorded: ActionTrace, performed: Performed | None) -> Pictures | None:
-        """Return what a screenshot showed then and now; None if there is none, or they are not comparable."""
+        """Return what a screenshot showed then and now; None if there is none, or they are not comparable.
+
+        Recorders that did not observe what browsers keep drew the caret, which blinks.
+        """
         picture = None if performed is None else performed.picture
-        if picture is None or not self._pixels or not recorded.artifacts:
+        old = recorded.observation is None or recorded.observation.storage is None
+        if picture is None or old or not self._pixels or not recorded.artifacts:
             return None
         path = inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
         return Pictures(recorded=path.read_bytes(), observed=picture) if path.is_file() else None
@@ -181,18 +188,18 @@ class StepRunner:
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
             misses=self._worker.network().misses[self._misses_seen :],
-            response_changes=self._response_changes(planned),
+            response_changes=compared_changes(self._response_changes(planned), self._masks),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=lambda page: _observed_dom(performed, page),
             is_sealed=self._plan.network == "sealed",
-            compares_stored_values=self._clock == "stepped",
+            compares_stored_values=self._clock == "stepped" and self._options.answers is None and not self._options.har,
             pictures=self.pictures(recorded, performed),
         )
-        masked = apply_masks(comparison, (*self._plan.trace.masks, *self._options.masks))
+        masked = apply_masks(comparison, self._masks)
         found = detect(masked.comparison)
         if self._policy is None:
             return _Compared(divergences=found, findings=(), masked=masked.names)
-        divergences, findings = self._policy.split(planned, found, masked.comparison.observed_dom)
+        divergences, findings = self._policy.split(planned, found, masked.comparison)
         return _Compared(divergences=divergences, findings=findings, masked=masked.names)
 
     def _dependents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> tuple[Consequence, ...]:
@@ -201,6 +208,7 @@ class StepRunner:
         before, after = self.recorded_dom(recorded, page), _observed_dom(performed, page)
         if before is None or after is None:
             return ()
+        skills = {usage.id for subgoal in self._plan.trace.subgoal_traces for usage in subgoal.skills_used}
         places = {id(each.step): each for subgoal in self._plan.subgoals for each in subgoal.steps}
         later = (each.step for each in places.values() if each.position > planned.position)
         return tuple(
@@ -212,6 +220,7 @@ class StepRunner:
                 why=why,
             )
             for step, why in dependents(later, page, before, after)
+            if step.id not in skills  # they work on the recorded document
         )
 
     def _turn_over(self, planned: PlannedStep) -> None:

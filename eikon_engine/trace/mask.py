@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.dom.css import CssSelector
@@ -126,6 +126,16 @@ class Mask(Record):
     frame: str | None = None
     """Path of the frame (empty for the main frame); None for every frame. Only nodes have one."""
     part: MaskedPart
+
+    @model_validator(mode="after")
+    def _place_is_one_of_its_part(self) -> Self:
+        if isinstance(self.part, RequestPart | StoragePart) and self.url != "*":
+            message = f"url is {self.url!r}, but {self.part.kind} is of no page; leave it out"
+            raise ValueError(message)
+        if self.frame is not None and not isinstance(self.part, get_args(NodePart)):
+            message = f"frame is {self.frame!r}, but {self.part.kind} is of no frame; leave it out"
+            raise ValueError(message)
+        return self
 
     def is_for(self, url: str) -> bool:
         """Tell whether a page at this URL has the masked part."""

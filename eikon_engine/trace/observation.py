@@ -88,6 +88,10 @@ class StoredItem(Record):
     name: str
     digest: str
     """SHA-256 of its value, hexadecimal; secrets are replaced by their names before."""
+    page: int | None = None
+    """Ordinal of the page whose item of `sessionStorage` it is."""
+    is_brief: bool = False
+    """Whether it is a cookie that ends within a day: by the real clock, which no replay repeats. It is not compared."""
 
 
 class Observation(Record):

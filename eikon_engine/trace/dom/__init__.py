@@ -19,6 +19,7 @@ from eikon_engine.trace.dom.tree import (
     FrameSnapshot,
     PageSnapshot,
     StateValue,
+    inner_path,
     parse_frame,
     text_node,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "digest_nodes",
     "encode_snapshot",
     "frame_digest",
+    "inner_path",
     "masked_text",
     "page_digest",
     "parse_frame",

@@ -113,6 +113,11 @@ class FrameExtras:
     """Node, pixels scrolled to the right, pixels scrolled down; only where not zero."""
 
 
+def inner_path(path: str, place: int) -> str:
+    """Return the path of a frame from that of the frame around it, and its place among the child frames there."""
+    return f"{path}.{place}" if path else str(place)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameSnapshot:
     """The document of one frame."""

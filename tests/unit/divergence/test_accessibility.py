@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from eikon_engine.divergence.accessibility import detect_accessibility, hidden_elements
+from eikon_engine.divergence.accessibility import detect_accessibility
 from eikon_engine.divergence.comparison import Comparison, Place
 from eikon_engine.trace.actions import Note
 from eikon_engine.trace.dom import FrameExtras, PageSnapshot, frame_digest, visibility_digest
@@ -44,14 +44,34 @@ def compared(recorded: PageSnapshot, observed: PageSnapshot) -> list[tuple[str, 
     return [(each.expected, each.observed, each.detail) for each in detect_accessibility(comparison)]
 
 
-def test_hidden_elements_are_named_without_what_is_in_them() -> None:
-    """An element shown inside a hidden one is none of them."""
-    assert list(hidden_elements(hiding(HEAD, BUY, HINT).main)) == [
-        (HEAD, "head at html > head"),
-        (BUY, "button 'Buy' at html > body > form > button"),
-        (HINT, "p 'Hint now' at html > body > form > p"),
-    ]
-    assert [number for number, _ in hidden_elements(hiding(HINT, NOW).main)] == [HINT]
+def test_what_is_in_a_hidden_element_is_not_told_by_itself() -> None:
+    """Hide an element around one that was hidden already; show it again."""
+    [(expected, observed, detail)] = compared(hiding(HEAD, NOW), hiding(HEAD, HINT))
+    assert (expected, observed) == ("p 'Hint now' at html > body > form > p shown", "it is hidden")
+    assert detail == "hidden now: p 'Hint now' at html > body > form > p"
+    [(_, _, detail)] = compared(hiding(HEAD, HINT), hiding(HEAD, NOW))
+    assert detail == "shown now: p 'Hint now' at html > body > form > p"
+
+
+def test_what_is_shown_in_a_hidden_element_is_found() -> None:
+    """Let a style sheet show one element of a hidden one."""
+    [(_, _, detail)] = compared(hiding(HINT), hiding(HINT, NOW))
+
+    assert detail == "shown now: b 'now' at html > body > form > p > b"
+
+
+def test_documents_that_differ_are_compared_in_what_they_share() -> None:
+    """Add an element before a button, and hide the button; and one that is hidden itself."""
+    ad = page_of(
+        element("form", element("aside", "Ad"), element("button", "Buy"), element("p", "Hint", element("b", "now")))
+    )
+
+    def observed(*flips: int) -> PageSnapshot:
+        return PageSnapshot(frames=(replace(ad.main, extras=FrameExtras(flips=flips)),))
+
+    [(_, _, detail)] = compared(hiding(HEAD), observed(HEAD, 6))
+    assert detail == "hidden now: button 'Buy' at html > body > form > button"
+    assert compared(hiding(HEAD), observed(HEAD, 4)) == []
 
 
 def test_what_is_hidden_and_shown_now_is_found() -> None:

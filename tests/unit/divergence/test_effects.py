@@ -14,7 +14,8 @@ OBSERVED = {
     "another text in the row": (page_of(rows("a", "c"), element("p", "1")), True),
     "no row": (page_of(rows("a"), element("p", "1")), True),
     "another count": (page_of(rows("a", "b"), element("p", "2")), True),
-    "an older row": (page_of(rows("x", "b"), element("p", "1")), False),
+    "two rows": (page_of(rows("a", "b", "b"), element("p", "1")), True),
+    "another row as well": (page_of(rows("x", "b"), element("p", "1")), True),
     "an advertisement": (page_of(rows("a", "b"), element("p", "1"), AD), False),
     "an advertisement in the row": (
         page_of(element("ul", element("li", "a"), element("li", "b", AD), id="list"), element("p", "1")),
@@ -37,6 +38,14 @@ def test_what_an_action_removed_is_its_effect() -> None:
 
     assert touched_effect(before, after, before) is not None
     assert touched_effect(before, after, page_of(rows("a"), element("div", AD))) is None
+
+
+@pytest.mark.parametrize("left", [("a", "b"), ("a",), ("b", "c"), ()])
+def test_another_row_that_was_removed_is_at_the_effect(left: tuple[str, ...]) -> None:
+    """Remove the second of three rows; see the third gone in its place, or with it, or the first."""
+    before, after = page_of(rows("a", "b", "c")), page_of(rows("a", "c"))
+
+    assert touched_effect(before, after, page_of(rows(*left))) is not None
 
 
 def test_a_document_is_the_effect_of_what_loads_it() -> None:

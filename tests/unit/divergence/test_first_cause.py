@@ -20,6 +20,7 @@ from eikon_engine.trace.execution import ActionTrace, Artifact, ExecutionTrace, 
 from eikon_engine.trace.observation import Observation
 
 ATTEMPT = "cart__attempt_1"
+BECAUSE = ("GET http://a/cart: body $.count: recorded 2, live 3",)
 PICTURE = Artifact(name="page at the end of the step", path="subgoal_1/002_reload_page.png")
 
 
@@ -41,7 +42,7 @@ def step(sequence: int, *, message: str = "", dependents: tuple[Consequence, ...
     """Replay a step; it diverges if there is a message."""
     finding = Divergence(
         code="dom-changed", layer="dom", subgoal=ATTEMPT, subgoal_id="cart", sequence=sequence,
-        expected="2 items", observed="3 items", message=message, detail="text at html",
+        expected="2 items", observed="3 items", message=message, detail="text at html", because=BECAUSE,
     )  # fmt: skip
     return ActionOutcome(
         id=f"a{sequence}", sequence=sequence, type="reload", label="reload", expected_result=Succeeded(),

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
-from eikon_engine.trace.mask import NODE_PATH
+from eikon_engine.trace.mask import NODE_PATH, SelectorPart
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -46,13 +46,19 @@ _PATTERNS = {
 def values_of(model: type[BaseModel]) -> st.SearchStrategy[Any]:
     """Draw values of a model with every field drawn or left at its default."""
     fields = {name: _field(field) for name, field in model.model_fields.items()}
+    if model is SelectorPart:
+        fields["selector"] = st.sampled_from(["a", "aside.ad, #b", "ul > li:nth-child(2)"])
     required = {name: values for name, values in fields.items() if model.model_fields[name].is_required()}
     optional = {name: values for name, values in fields.items() if name not in required}
     return st.fixed_dictionaries(required, optional=optional).map(lambda drawn: model(**_told_apart(drawn)))
 
 
 def _told_apart(drawn: dict[str, Any]) -> dict[str, Any]:
-    """Give steps and attempts numbers of their own, as the validators of the trace demand."""
+    """Give steps and attempts numbers of their own, and masks no place that is none of their part, for validators."""
+    kind = getattr(drawn.get("part"), "kind", "")
+    if "reason" in drawn and kind in {"console_error", "request", "storage", "title"}:
+        drawn.pop("frame", None)
+        drawn.pop("url", None)
     steps = iter(range(1, 100))
     for name in drawn.keys() & {"actions_taken", "skills_used"}:
         drawn[name] = tuple(step.model_copy(update={"sequence": next(steps)}) for step in drawn[name])

@@ -1,0 +1,15 @@
+"""Prepare what pages say for files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.session import Session
+
+
+def clean(session: Session, text: str) -> str:
+    """Prepare a text of a page for a file: without secrets, and without halves of characters, which JSON cannot say."""
+    if not text.isascii():
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return session.redactor.text(text)

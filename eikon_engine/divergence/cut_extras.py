@@ -1,0 +1,49 @@
+"""Keep what a snapshot notes beside its tree right when masks take nodes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.trace.dom.tree import DomNode, FrameExtras
+
+ListKind: TypeAlias = Literal["child", "shadow"]
+Spot: TypeAlias = tuple[int, ListKind, int]
+"""`id` of the element above, which of its lists of nodes, and the place in it."""
+
+
+def cut_extras(root: DomNode, extras: FrameExtras, gone: set[Spot]) -> tuple[FrameExtras, tuple[int, ...]]:
+    """Count nodes without those that are `gone`; name the places of the frames that went with them."""
+    noted = {*(extras.flips or ()), *(row[0] for rows in (extras.canvas, extras.frames, extras.scroll) for row in rows)}
+    kept = dict(_kept(root, gone, noted))
+    lost = tuple(place for number, place in extras.frames if number not in kept)
+    left = replace(
+        extras,
+        canvas=tuple((kept[number], digest) for number, digest in extras.canvas if number in kept),
+        flips=None if extras.flips is None else tuple(kept[number] for number in extras.flips if number in kept),
+        frames=tuple((kept[number], place) for number, place in extras.frames if number in kept),
+        scroll=tuple((kept[number], right, down) for number, right, down in extras.scroll if number in kept),
+    )
+    return left, lost
+
+
+def _kept(root: DomNode, gone: set[Spot], noted: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield the old and the new number of noted nodes that stay; nodes are counted in document order."""
+    old, new = 0, 0
+    waiting: list[tuple[DomNode, bool]] = [(root, True)]
+    while waiting:
+        node, stays = waiting.pop()
+        if stays and old in noted:
+            yield old, new
+        old, new = old + 1, new + stays
+        below: list[tuple[DomNode, bool]] = []
+        for kind, nodes in _lists(node):
+            below.extend((each, stays and (id(node), kind, place) not in gone) for place, each in enumerate(nodes))
+        waiting.extend(reversed(below))
+
+
+def _lists(node: DomNode) -> tuple[tuple[ListKind, tuple[DomNode, ...]], ...]:
+    return ("shadow", node.shadow or ()), ("child", node.children)
