@@ -10,7 +10,7 @@ from eikon_engine.record import RecordOptions, open_recorder
 from tests.missions.dispatch import ship_an_order
 from tests.missions.django_admin import PASSWORD_NAME, keep_a_note
 from tests.missions.miniwob import SOLUTIONS, solve_task
-from tests.missions.shop import order
+from tests.missions.shop import SHOP_PASSWORD, order
 from tests.sites.dispatch import serve_dispatch
 from tests.sites.django_site import DJANGO_PASSWORD, DJANGO_USER, serve_django
 from tests.sites.miniwob_site import serve_miniwob
@@ -57,9 +57,12 @@ async def subject(name: str, folder: Path) -> Subject:
         case "django-admin":
             return await _django(name, bundle)
         case "shop-order":
+            secrets = {"PASSWORD": SHOP_PASSWORD}
             with serve_shop() as shop:
-                async with open_recorder(bundle, mission_text="Order a banana") as mission:
+                options = RecordOptions(secrets=secrets)
+                async with open_recorder(bundle, mission_text="Order a banana", options=options) as mission:
                     await order(mission, shop.url)
+            return Subject(name=name, bundle=bundle, secrets=secrets)
         case "dispatch":
             with serve_dispatch() as url:
                 async with open_recorder(bundle, mission_text="Ship an order") as mission:

@@ -233,15 +233,7 @@ class Source:
 
         `answers` are by ordinal of the exchange; `messages`, by order of the event, are what servers say on sockets.
         """
-        folder.mkdir(parents=True)
-        shutil.copy(self.root / "trace.json", folder)
-        blobs = folder / "network" / "blobs"
-        blobs.mkdir(parents=True)
-        for blob in (self.root / "network" / "blobs").rglob("*"):
-            if blob.is_file():
-                copy = blobs / blob.relative_to(self.root / "network" / "blobs")
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                os.link(blob, copy)
+        shutil.copytree(self.root, folder, copy_function=os.link, ignore=shutil.ignore_patterns("*.jsonl"))
         late = [(each, answers[each.ordinal].delay_ms) for each in self.recording.exchanges if each.ordinal in answers]
         with NetworkWriter(folder / "network") as writer:
             for exchange in self.recording.exchanges:
