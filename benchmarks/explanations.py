@@ -37,7 +37,7 @@ CHOSEN: Mapping[str, tuple[str, ...]] = {
         "element hidden by a style",
         "colour changed",
     ),
-    "shop-order": ("500 page", "led to the login", "connection reset", "another skill output recorded"),
+    "shop-order": ("500 page", "cookie expired: led to the login", "connection reset", "another skill output recorded"),
 }
 """Operators by mission."""
 

@@ -29,9 +29,11 @@ class Element:
     is_leaf: bool
     """Whether it holds texts alone."""
     text: str
+    shown: str
+    """Its text after the scripts of the page have run."""
 
     @classmethod
-    def of(cls, node: LexborNode, page: str) -> Element:
+    def of(cls, node: LexborNode, page: str, shown: str) -> Element:
         """Read a node of a page."""
         markup = node.html or ""
         return cls(
@@ -41,6 +43,7 @@ class Element:
             following=_following(node, page.partition(markup)[2]),
             is_leaf=re.search(r"<[a-z]", (node.html or "")[1:]) is None,
             text=node.text().strip(),
+            shown=shown,
         )
 
     @property
@@ -125,7 +128,7 @@ def _reversed_attributes(element: Element) -> str:
     return _start(element.markup, edit)
 
 
-ANYWHERE = frozenset({"dom", "lifecycle", "network"})
+ANYWHERE = frozenset({"dom", "lifecycle", "network", "value"})
 ELEMENT_OPERATORS = (
     ElementOperator(
         name="id renamed",
@@ -135,7 +138,7 @@ ELEMENT_OPERATORS = (
     ),
     ElementOperator(
         name="text changed",
-        fits=lambda each: each.tag in TEXTUAL and each.is_leaf and bool(each.text),
+        fits=lambda each: each.tag in TEXTUAL and each.is_leaf and each.text == each.shown != "",
         change=_text,
     ),
     ElementOperator(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from benchmarks.mutations.elements import ElementOperator
     from benchmarks.mutations.source import Place, Source
     from eikon_engine.network.exchange import Exchange
+    from eikon_engine.trace.dom import DomNode
 
 HTML = "text/html"
 LOGIN_PAGE = b"<!doctype html><title>Log in</title><form action=/login method=post><input name=user></form>"
@@ -35,7 +36,8 @@ def of_elements(source: Source, per_document: int) -> Iterator[Mutant]:
         place = source.place(exchange)
         alive = source.elements(place, exchange.request.url)
         nodes = [node for node in tree.css("[id]") if (node.attributes.get("id") or "") in alive]
-        elements = [each for each in (Element.of(node, page) for node in nodes) if page.count(each.markup) == 1]
+        read = (Element.of(node, page, _text(alive[node.attributes.get("id") or ""])) for node in nodes)
+        elements = [each for each in read if page.count(each.markup) == 1]
         for operator, neutral in (
             *((each, False) for each in ELEMENT_OPERATORS),
             *((each, True) for each in NEUTRAL_ELEMENT_OPERATORS),
@@ -45,6 +47,10 @@ def of_elements(source: Source, per_document: int) -> Iterator[Mutant]:
                 changed = page.replace(operator.span(element), operator.change(element))
                 if changed != page:
                     yield _of_element(operator, exchange, place, (element, changed), neutral=neutral)
+
+
+def _text(node: DomNode) -> str:
+    return "".join(each.text for each in node.walk() if each.text is not None).strip()
 
 
 def _of_element(
@@ -109,8 +115,8 @@ def of_statuses(source: Source) -> Iterator[Mutant]:
         yield mutant("401 page", diverges(place, "lifecycle network", "session-expired"), login)
         origin = "/".join(exchange.request.url.split("/")[:3])
         yield mutant(
-            "led to the login",
-            diverges(place, "lifecycle network", "session-expired"),
+            "cookie expired: led to the login",
+            diverges(place, "lifecycle network", "site-changed" if "/login" in exchange.key else "session-expired"),
             Answer(body=LOGIN_PAGE, led_from=f"{origin}/login?next=/"),
         )
         yield mutant(

@@ -96,7 +96,7 @@ def _of_dialogs(source: Source, exchange: Exchange, text: str, place: Place) -> 
     worded = re.sub(r"\bwindow\.(confirm|prompt)\(", r'window.\1("Really: " + ', text)
     yield _mutant("dialog text changed", diverges(dialog, "lifecycle", CHANGED), exchange, worded)
     silent = re.sub(r"\bwindow\.(?:confirm|prompt)\(", '((..._) => "yes")(', text)
-    yield _mutant("dialog missing", diverges(dialog, "lifecycle network", CHANGED), exchange, silent)
+    yield _mutant("dialog missing", diverges(dialog, "lifecycle network result", CHANGED), exchange, silent)
 
 
 def _of_a_style(source: Source, exchange: Exchange, text: str) -> Iterator[Mutant]:

@@ -83,7 +83,7 @@ _WORDS: Final = {
     "download-missing": "nothing was downloaded, where there was {expected}",
     "download-unexpected": "{observed} was downloaded, which it was not when it was recorded",
     "download-changed": "the download was {observed} instead of {expected}",
-    "value-changed": "the field held {observed} instead of {expected}",
+    "value-changed": "{expected} was expected in the field, and {observed} was there",
     "dom-changed": "the page showed {observed} instead of {expected}",
     "unexpected-success": "the action succeeded, though it had failed when it was recorded",
     "skill-output-changed": "it returned {observed} instead of {expected}",

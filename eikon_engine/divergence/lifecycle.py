@@ -25,7 +25,7 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
         return
     yield from _documents(comparison, recorded, observed)
     yield from _pages(comparison, recorded, observed)
-    yield from _one_by_one(comparison, DIALOG_CODES, recorded.dialogs, observed.dialogs, _dialog)
+    yield from _one_by_one(comparison, DIALOG_CODES, recorded.dialogs, observed.dialogs, describe_dialog)
     yield from _one_by_one(comparison, DOWNLOAD_CODES, recorded.downloads, observed.downloads, _download)
     yield from _errors(comparison, "page-error", "JavaScript error", recorded.page_errors, observed.page_errors)
     yield from _errors(comparison, "console-error", "console error", recorded.console_errors, observed.console_errors)
@@ -169,7 +169,8 @@ def _document(load: DocumentLoad | None) -> str:
     return f"{way}{load.url} ({load.status})"
 
 
-def _dialog(dialog: DialogSeen | None) -> str:
+def describe_dialog(dialog: DialogSeen | None) -> str:
+    """Read as a dialog with its answer."""
     return "no dialog" if dialog is None else f"{dialog.kind} {dialog.message!r}, {dialog.answer}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.candidates import candidates
+from eikon_engine.divergence.lifecycle import describe_dialog
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 LOST: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 """Codes of failures after which nobody knows which element was meant."""
+DIALOG_MISSING: Final = "dialog-missing"
+"""Code of an action that was to open a dialog for an answer given before; the dialog is what was expected of it."""
 UNKNOWN_FAILURE = "unknown"
 """Code of a failure that an older format did not describe: any failure matches it."""
 
@@ -27,7 +30,7 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
         finding = comparison.diverged(
             "target" if observed.code.startswith("target-") else "result",
             observed.code,
-            expected=_expected(comparison),
+            expected=_dialogs(comparison) if observed.code == DIALOG_MISSING else _expected(comparison),
             observed=f"{observed.code}: {observed.message}",
             message=f"The action succeeded when it was recorded and cannot be performed now: {observed.message}.",
         )
@@ -61,6 +64,11 @@ def _did_you_mean(comparison: Comparison, code: str) -> tuple[Candidate, ...] | 
         return None
     page = comparison.observed_dom(comparison.recorded.action.page)
     return None if page is None else candidates(target.identity, page)
+
+
+def _dialogs(comparison: Comparison) -> str:
+    seen = comparison.recorded.observation
+    return ", ".join(describe_dialog(each) for each in seen.dialogs) if seen is not None else "a dialog"
 
 
 def _expected(comparison: Comparison) -> str:
