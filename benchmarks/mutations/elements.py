@@ -30,7 +30,7 @@ class Element:
     """Whether it holds texts alone."""
     text: str
     shown: str
-    """Its text after the scripts of the page have run."""
+    """Its text after the scripts of the page have run; empty where a script names the element."""
 
     @classmethod
     def of(cls, node: LexborNode, page: str, shown: str) -> Element:

@@ -46,21 +46,26 @@ def _mutant(operator: str, what: str, truth: Truth, exchange: Exchange, answer: 
 def _of_values(source: Source, exchange: Exchange, value: JsonValue, per_document: int) -> Iterator[Mutant]:
     """Change values that a page shows; whether it shows one is told by what was observed."""
     place = source.place(exchange)
-    shown = source.texts(place)
+    shown = source.new_texts(place)
     truth = diverges(place, "dom", "test-data")
 
     def changed(operator: str, path: Path, part: JsonValue) -> Mutant:
         body = json.dumps(with_part(value, path, part)).encode()
         return _mutant(operator, f"{path}", truth, exchange, Answer(body=body))
 
-    found = [(path, leaf) for path, leaf in leaves(value) if _is_shown(leaf, shown)]
+    told = [str(leaf) for _, leaf in leaves(value)]
+    found = [
+        (path, leaf)
+        for path, leaf in leaves(value)
+        if _is_shown(leaf, shown) and sum(str(leaf) in each for each in told) == 1
+    ]
     for path, leaf in spread([each for each in found if isinstance(each[1], str)], per_document):
         yield changed("text of an answer changed", path, f"{leaf} now")
     for path, leaf in spread([each for each in found if isinstance(each[1], int | float)], per_document):
         assert isinstance(leaf, int | float)
         yield changed("number of an answer changed", path, leaf + 1)
     for path, items in lists(value):
-        if len(items) > 1 and any(_is_shown(leaf, shown) for _, leaf in leaves(items)):
+        if len(items) > 1 and all(any(_is_shown(leaf, shown) for _, leaf in leaves(each)) for each in items):
             yield changed("list of an answer reversed", path, items[::-1])
             yield changed("item of an answer gone", path, items[:-1])
             yield changed("item of an answer twice", path, [*items, items[-1]])

@@ -36,7 +36,11 @@ def of_elements(source: Source, per_document: int) -> Iterator[Mutant]:
         place = source.place(exchange)
         alive = source.elements(place, exchange.request.url)
         nodes = [node for node in tree.css("[id]") if (node.attributes.get("id") or "") in alive]
-        read = (Element.of(node, page, _text(alive[node.attributes.get("id") or ""])) for node in nodes)
+        identities = ((node, node.attributes.get("id") or "") for node in nodes)
+        read = (
+            Element.of(node, page, "" if source.is_scripted(identity) else _text(alive[identity]))
+            for node, identity in identities
+        )
         elements = [each for each in read if page.count(each.markup) == 1]
         for operator, neutral in (
             *((each, False) for each in ELEMENT_OPERATORS),

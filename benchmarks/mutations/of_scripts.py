@@ -26,7 +26,7 @@ APPENDED = (
     ("script shows a dialog", 'alert("Welcome!");', "lifecycle"),
     ("script stores something", 'localStorage.setItem("visited", "yes");', "storage"),
     ("script sets a cookie", 'document.cookie = "visited=yes";', "storage"),
-    ("script adds an element", 'document.body?.append(document.createElement("aside"));', "dom"),
+    ("script adds an element", 'document.documentElement.append(document.createElement("aside"));', "dom"),
     ("script changes the title", 'document.title += "!";', "lifecycle dom"),
 )
 """What is added at the end of a script, and where it is noticed."""
@@ -70,11 +70,11 @@ def _of_a_script(source: Source, exchange: Exchange, text: str) -> Iterator[Muta
     for operator, more, layers in APPENDED:
         if layers != "storage" or (observation is not None and observation.storage is not None):
             yield _mutant(operator, diverges(place, layers, CHANGED), exchange, f"{text}\n{more}\n")
-    click = source.click_after(exchange)
+    click = source.click_after(exchange) if exchange.request.frame == "" else None
     for operator, more in ON_CLICK if click is not None else ():
         assert click is not None
         yield _mutant(operator, diverges(click, "lifecycle", CHANGED), exchange, f"{text}\n{more}\n")
-    fill = source.fill_after(exchange)
+    fill = source.fill_after(exchange) if exchange.request.frame == "" else None
     if fill is not None:
         yield _mutant("field changes what is typed", diverges(fill, "value", CHANGED), exchange, f"{text}\n{SHOUT}\n")
     ordered = next((each for each in source.places_from(place) if source.writes(each)), None)

@@ -127,6 +127,15 @@ class Source:
         observation = self.observation(place)
         return observation is not None and len(observation.writes or ()) > 1
 
+    def new_texts(self, place: Place) -> set[str]:
+        """Return the texts on all pages after an action that neither were there before nor came with a document."""
+        loads = set(self.loads(place))
+        frames = {frame.url for frame in self.frames(place)}
+        bodies = [text for exchange, text in self.answered("text/html") if {exchange.request.url} & (loads | frames)]
+        before = self.places[max(0, self.places.index(place) - 1)]
+        known = set() if loads else self.texts(before)
+        return {text for text in self.texts(place) - known if not any(text in body for body in bodies if loads)}
+
     def heading(self, place: Place, style: Exchange) -> str | None:
         """Return a selector of a heading of a page that a style sheet came with, if it is known what is hidden there.
 
@@ -149,7 +158,10 @@ class Source:
         """Return the first action after that of an answer that certainly clicks on its page; None if none does."""
         after = (place for place in self._same_page(exchange) if not self._is(place, *_NO_CLICKS))
         first = next(after, None)
-        return first if first is not None and self._is(first, "click") else None
+        return first if first is not None and self._is(first, "click") and self._succeeds(first) else None
+
+    def _succeeds(self, place: Place) -> bool:
+        return self.action(place).result.kind == "ok"
 
     def fill_after(self, exchange: Exchange) -> Place | None:
         """Return the first action after that of an answer, on its page, that fills in small letters."""
@@ -173,6 +185,15 @@ class Source:
 
     def _is(self, place: Place, *types: str) -> bool:
         return self.action(place).action.type in types
+
+    @cached_property
+    def scripts(self) -> str:
+        """Return all scripts that came by themselves."""
+        return "\n".join(text for _, text in self.answered("text/javascript", "application/javascript"))
+
+    def is_scripted(self, identity: str) -> bool:
+        """Say whether a script names an element."""
+        return f'"{identity}"' in self.scripts or f"'{identity}'" in self.scripts
 
     def is_in_force(self, exchange: Exchange, place: Place) -> bool:
         """Say whether a script is that of a document of an action: nothing of its address came since."""

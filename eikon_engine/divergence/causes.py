@@ -126,6 +126,8 @@ def _trace(case: Case) -> str | None:
         return None
     if any(each.code == "request-not-recorded" for each in case.also):
         return None
+    if case.first.candidates and case.first.candidates[0].score == 1:
+        return "the recorded element is on the page in every respect, and its recorded target does not find it alone"
     if case.before is None or case.observed is None or _shown(case.before) != _shown(case.observed):
         return None
     return "the page was as recorded when the action began, so its recorded target never was on it"
