@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.outcome.events import Event
+    from eikon_engine.outcome.explanation import Explanation
     from eikon_engine.outcome.outcomes import StepOutcome, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
@@ -59,13 +60,11 @@ class Collector:
         trace = self.plan.trace
         early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
         network = self.end.network if self.end else NetworkOutcome()
-        judged = network.model_copy(update={"misses": compared_misses(network.misses, self._masks)})
+        judged = self._compared(network)
         subgoals = tuple(self._subgoal(each) for each in self.begun)
-        other = self.plan.other.warnings if self.plan.other else ()
         is_whole = self._is_whole(subgoals, early, judged)
-        verdict = worst(step.verdict for each in subgoals for step in each.steps)
-        if verdict == "faithful" and not is_whole:
-            verdict = "unverifiable"
+        found = worst(step.verdict for each in subgoals for step in each.steps)
+        verdict = found if found != "faithful" or is_whole else "unverifiable"
         recorded, observed = trace.environment, self.start.environment if self.start else None
         possible_causes = self._possible_causes(subgoals)
         return ReplayOutcome(
@@ -90,19 +89,30 @@ class Collector:
                 *escape_reasons(network),
                 *possible_causes,
             ),
-            explanation=first_cause(
-                trace,
-                subgoals,
-                judged.model_copy(update={"response_changes": compared_changes(network.response_changes, self._masks)}),
-                self.plan.network,
-                possible_causes,
-                is_answered_by_other=self.plan.other is not None,
-            ),
+            explanation=self._explanation(subgoals, judged, possible_causes),
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*trace.warnings, *other, *warnings, *_idle_masks(self._masks, subgoals, early)),
+            warnings=(*trace.warnings, *self._other_warnings, *warnings, *_idle_masks(self._masks, subgoals, early)),
         )
+
+    def _compared(self, network: NetworkOutcome) -> NetworkOutcome:
+        """Leave out what masks name."""
+        misses = compared_misses(network.misses, self._masks)
+        changes = compared_changes(network.response_changes, self._masks)
+        return network.model_copy(update={"misses": misses, "response_changes": changes})
+
+    def _explanation(
+        self, subgoals: tuple[SubgoalOutcome, ...], network: NetworkOutcome, possible_causes: tuple[str, ...]
+    ) -> Explanation | None:
+        by_other = self.plan.other is not None
+        return first_cause(
+            self.plan.trace, subgoals, network, self.plan.network, possible_causes, is_answered_by_other=by_other
+        )
+
+    @property
+    def _other_warnings(self) -> tuple[str, ...]:
+        return self.plan.other.warnings if self.plan.other is not None else ()
 
     @property
     def _masks(self) -> tuple[Mask, ...]:
