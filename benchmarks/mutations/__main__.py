@@ -1,6 +1,6 @@
 """Proves that nothing that changes passes, that nothing harmless alarms, and that the explanation is right.
 
-Run: `python -m benchmarks.mutations [--per-document 3] [--parallel 4] [--only NAME,NAME] [--limit N]` in the
+Run: `python -m benchmarks.mutations [--per-document 3] [--parallel 4] [--only NAME,NAME] [--limit 170]` in the
 environment of scripts/test. The bundled missions, and missions recorded from MiniWoB++ and Django's admin, are mutated:
 operators change one element of a document, an answer, a script, a download, or the trace itself, each in many places.
 Every mutant is replayed sealed, its changed network answering for the recorded one (`--answers`), and must come to the
@@ -56,6 +56,6 @@ if __name__ == "__main__":
     parser.add_argument("--per-document", type=int, default=3)
     parser.add_argument("--parallel", type=int, default=4)
     parser.add_argument("--only", default=",".join(NAMES))
-    parser.add_argument("--limit", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=170, help="mutants of a mission, spread over all; 0 is all")
     given = parser.parse_args()
     sys.exit(asyncio.run(main(given.only.split(","), given)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eikon_engine.divergence.causes import Case, judge
-from eikon_engine.outcome.divergence import Divergence
+from eikon_engine.outcome.divergence import Candidate, Divergence
 from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
 from eikon_engine.trace.observation import DocumentLoad, FrameObservation, Observation, PageObservation
 
@@ -110,3 +110,40 @@ def test_another_environment_is_named_where_nothing_else_differs() -> None:
     assert judged.cause == "unknown"
     assert "the browser is another one" in judged.why
     assert "recorded browser" in judged.settle
+
+
+def test_an_answer_that_nothing_follows_from_is_no_cause() -> None:
+    """An advertisement that did not come says nothing of the number of items."""
+    advertisement = answer("ending", "status 200", "net::ERR_NAME_NOT_RESOLVED", key="GET http://ads/x.js")
+    count = answer("body $.count", "2", "3")
+
+    judged = judge(Case(first=finding(), changes=(advertisement, count), behind=(count,)))
+
+    assert judged.cause == "test-data"
+    assert "ads" not in judged.why
+
+
+def test_an_error_that_was_recorded_too_is_no_cause() -> None:
+    """A page that never was there is not there at another address either."""
+    recorded, observed = showing("1", ("http://a/item/7", 404)), showing("2", ("http://a/item/8", 404))
+
+    assert judge(Case(first=finding(), recorded=recorded, observed=observed)).cause == "unknown"
+
+
+def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
+    """The browser may draw it otherwise."""
+    known = {"first": finding(), "network_mode": "live"}
+
+    assert judge(Case(**known)).cause == "site-changed"
+    assert judge(Case(**known, possible_cause="a possible cause: another browser")).cause == "unknown"
+
+
+def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> None:
+    """It is on the page in every respect, though a clock went on there."""
+    same = Candidate(frame="", path="html > body > a", description="<a>", score=1, agreements=())
+    missing = finding("target", "target-missing").model_copy(update={"candidates": (same,)})
+    alike = missing.model_copy(update={"candidates": (same.model_copy(update={"score": 0.9}),)})
+    before, observed = showing("1"), showing("2")
+
+    assert judge(Case(first=missing, before=before, observed=observed)).cause == "trace-invalid"
+    assert judge(Case(first=alike, before=before, observed=observed)).cause == "unknown"
