@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -132,10 +133,10 @@ def test_an_error_that_was_recorded_too_is_no_cause() -> None:
 
 def test_a_live_page_in_another_environment_is_not_blamed_on_the_site() -> None:
     """The browser may draw it otherwise."""
-    known = {"first": finding(), "network_mode": "live"}
+    case = Case(first=finding(), network_mode="live")
 
-    assert judge(Case(**known)).cause == "site-changed"
-    assert judge(Case(**known, possible_cause="a possible cause: another browser")).cause == "unknown"
+    assert judge(case).cause == "site-changed"
+    assert judge(replace(case, possible_cause="a possible cause: another browser")).cause == "unknown"
 
 
 def test_an_element_that_its_target_does_not_find_is_a_fault_of_the_trace() -> None:

@@ -24,10 +24,8 @@ IN_AD, OWN, LAST = 7, 8, 9
 def shop(*flips: int) -> PageSnapshot:
     """Show an advertisement with a frame, beside a frame of the shop, and hide elements."""
     main = replace(SHOP.main, extras=FrameExtras(flips=flips, frames=((IN_AD, 0), (OWN, 1))))
-    inner = [
-        FrameSnapshot(path=path, url="", name="", doctype="", root=element("html", path)) for path in ("0", "0.0", "1")
-    ]
-    return PageSnapshot(frames=(main, *inner))
+    inner = FrameSnapshot(path="0", url="", name="", doctype="", root=element("html"))
+    return PageSnapshot(frames=(main, inner, replace(inner, path="0.0"), replace(inner, path="1")))
 
 
 def masked(page: PageSnapshot, part: MaskedPart) -> PageSnapshot:
@@ -75,4 +73,4 @@ def test_what_changes_is_told_in_both_directions(before: set[int], after: set[in
 def test_a_place_that_a_part_has_not_is_refused(part: MaskedPart, where: dict[str, str]) -> None:
     """A mask that looks narrow and is not hides more than anybody wants."""
     with pytest.raises(ValidationError, match="leave it out"):
-        Mask(name="m", reason="it is none of ours", part=part, **where)  # type: ignore[arg-type] # of the test
+        Mask(name="m", reason="it is none of ours", part=part, **where)
