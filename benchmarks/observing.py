@@ -2,10 +2,10 @@
 
 Run: `python -m benchmarks.observing [--rounds 15]` in the environment of scripts/test. A page of so many elements is
 open in a session as replays have it, at rest. Printed are medians in milliseconds: of Playwright's own click for
-comparison; of binding to a link (finding it, telling who it is, whether a pointer would hit it, and proving that it is
-the recorded one); of observing everything afterwards; of the two together, which is what an action takes longer; and of
-explaining that the link is gone, with the difference of the documents, the elements it may have become and the later
-steps that need what is gone. Ends with 1 if a figure is above what is allowed.
+comparison; of binding to an element (finding it, telling who it is, whether a pointer would hit it, and proving that it
+is the recorded one); of observing everything afterwards; of the two together, which is what an action takes longer; and
+of explaining that the element is gone, with the difference of the documents, the elements it may have become and the
+later steps that need what is gone. Ends with 1 if a figure is above what is allowed.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ async def measure(worker: BrowserWorker, url: str, elements: int, rounds: int) -
     session = worker.session
     page = session.page(0)
     assert page is not None
-    target = Target(selector=f"#r{elements // 8} a")
+    target = Target(selector=f"#r{elements // 8} span")
     bound = await bind(page, target, session.rest, Readiness(pointer=True), 0)
     known = target.model_copy(update={"identity": bound.identity})
     times: dict[str, list[float]] = {"click": [], "bind": [], "observe": [], "both": [], "explain": []}
@@ -102,7 +102,7 @@ def _explain(target: Target, recorded: PageSnapshot, observed: PageSnapshot) -> 
     assert target.identity is not None
     steps = [
         ActionTrace(id=f"later {number}", sequence=number, action=Click(target=target), result=Succeeded())
-        for number in range(LATER)
+        for number in range(1, LATER + 1)
     ]
     changes = diff_snapshots(recorded, observed)
     assert "removed" in render_diff(changes)

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 
 from eikon_engine.network.exchange import Hop
 from eikon_engine.network.store import NetworkWriter, read_network
-from eikon_engine.trace.actions import Fill
+from eikon_engine.trace.actions import Fill, TypeText
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import ActionTrace
@@ -169,7 +169,9 @@ class Source:
 
     def _fills_small_letters(self, place: Place) -> bool:
         action = self.action(place).action
-        return isinstance(action, Fill) and isinstance(action.text, str) and action.text != action.text.upper()
+        return (
+            isinstance(action, Fill | TypeText) and isinstance(action.text, str) and action.text != action.text.upper()
+        )
 
     def _same_page(self, exchange: Exchange) -> Iterator[Place]:
         """Yield the actions after that of an answer, as long as the first page keeps its document."""
