@@ -182,7 +182,8 @@ class Source:
             target = getattr(self.action(each).action, "target", None)
             if self.action(each).action.page == 0 and (target is None or not target.frames):
                 yield each
-            if self.loads(each):
+            seen = self.observation(each)
+            if seen is None or any(load.page == 0 for load in seen.documents):
                 return
 
     def _is(self, place: Place, *types: str) -> bool:
