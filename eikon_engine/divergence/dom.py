@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.because import because
-from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
+from eikon_engine.divergence.dom_diff import ABSENT, diff_snapshots, render_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from eikon_engine.divergence.comparison import Comparison
+    from eikon_engine.divergence.dom_diff import DomChange
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.trace.observation import PageObservation
 
@@ -54,14 +55,28 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
     finding = comparison.diverged(
         "dom",
         "dom-changed",
-        expected="nothing" if first.kind == "added" else first.expected or "(empty)",
-        observed="nothing" if first.kind == "removed" else first.observed or "(empty)",
+        expected=_side(first, first.expected),
+        observed=_side(first, first.observed),
         message=f"The DOM of page {page.page} differs in {len(changes)} place(s): {first.kind} at {first.path}{more}.",
         detail=render_diff(changes),
     )
     texts = [(change.expected, change.observed) for change in changes]
     here = (comparison.place.subgoal, comparison.place.sequence)
     return finding.model_copy(update={"because": because(texts, comparison.response_changes, here)})
+
+
+def _side(change: DomChange, value: str) -> str:
+    """Say what one side of a change shows, so that it can be read without the other."""
+    element = change.path.rpartition(" > ")[2]
+    match change.kind:
+        case "attribute" | "state" if value == ABSENT:
+            return f"{element} without {change.name}"
+        case "attribute" | "state":
+            return f"{element} with {change.name}" + (f" {value!r}" if value not in {"", "true"} else "")
+        case "moved":
+            return f"{element} as {value}"
+        case _:
+            return "nothing" if value == ABSENT else value or "(empty)"
 
 
 def _short(page: PageObservation) -> str:

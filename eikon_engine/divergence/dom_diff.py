@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ChangeKind = Literal["text", "attribute", "state", "added", "removed", "replaced", "moved"]
 
 _SHOWN: Final = 200
-_ABSENT: Final = "(absent)"
+ABSENT: Final = "(absent)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +50,12 @@ def diff_snapshots(expected: PageSnapshot, observed: PageSnapshot) -> tuple[DomC
     for path, frame in before.items():
         other = after.get(path)
         if other is None:
-            changes.append(_change("removed", path, "document", expected=_outline(frame.root), observed=_ABSENT))
+            changes.append(_change("removed", path, "document", expected=_outline(frame.root), observed=ABSENT))
         else:
             changes.extend(_diff_frames(frame, other))
     for path, frame in after.items():
         if path not in before:
-            changes.append(_change("added", path, "document", expected=_ABSENT, observed=_outline(frame.root)))
+            changes.append(_change("added", path, "document", expected=ABSENT, observed=_outline(frame.root)))
     order = [frame.path for frame in observed.frames if frame.path in before]
     wanted = [frame.path for frame in expected.frames if frame.path in after]
     if order != wanted:
@@ -138,7 +138,7 @@ def _diff_nodes(pair: _Pair, walk: _Walk) -> Iterator[_Pair | DomChange]:
     yield from _diff_values("attribute", pair, walk.frame, (before.attributes, after.attributes))
     yield from _diff_values("state", pair, walk.frame, (before.state, after.state))
     if before.shadow_mode != after.shadow_mode:
-        modes = (before.shadow_mode or _ABSENT, after.shadow_mode or _ABSENT)
+        modes = (before.shadow_mode or ABSENT, after.shadow_mode or ABSENT)
         yield _change("attribute", walk.frame, pair.path, name="#shadow", expected=modes[0], observed=modes[1])
     if before.shadow or after.shadow:
         yield from _diff_children(f"{pair.path} > #shadow", (before.shadow or (), after.shadow or ()), walk)
@@ -167,7 +167,7 @@ def _diff_values(
 def _shown_value(value: StateValue | None) -> str:
     """Write an attribute or state."""
     if value is None:
-        return _ABSENT
+        return ABSENT
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else f"[{', '.join(value)}]"
@@ -188,7 +188,7 @@ def _diff_children(
         found = match.partner.get(index)
         place = join(path, places[index])
         if found is None:
-            removed = _change("removed", walk.frame, place, expected=_outline(node), observed=_ABSENT)
+            removed = _change("removed", walk.frame, place, expected=_outline(node), observed=ABSENT)
             yield replace(removed, is_text=node.is_text)
             continue
         if index in match.moved:
@@ -200,7 +200,7 @@ def _diff_children(
     for index, node in enumerate(after):
         if index not in taken:
             place = join(path, new_places[index])
-            added = _change("added", walk.frame, place, expected=_ABSENT, observed=_outline(node))
+            added = _change("added", walk.frame, place, expected=ABSENT, observed=_outline(node))
             yield replace(added, is_text=node.is_text)
 
 
