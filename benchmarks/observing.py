@@ -2,10 +2,11 @@
 
 Run: `python -m benchmarks.observing [--rounds 15]` in the environment of scripts/test. A page of so many elements is
 open in a session as replays have it, at rest. Printed are medians in milliseconds: of Playwright's own click for
-comparison; of binding to an element (finding it, telling who it is, whether a pointer would hit it, and proving that it
-is the recorded one); of observing everything afterwards; of the two together, which is what an action takes longer; and
-of explaining that the element is gone, with the difference of the documents, the elements it may have become and the
-later steps that need what is gone. Ends with 1 if a figure is above what is allowed.
+comparison, which changes a text and an attribute; of binding to an element (finding it, telling who it is, whether a
+pointer would hit it, and proving that it is the recorded one); of observing everything afterwards; of the two together,
+which is what an action takes longer; of the first look at the page, before anything of it is known; and of explaining
+that the element is gone, with the difference of the documents, the elements it may have become and the later steps that
+need what is gone. Ends with 1 if a figure is above what is allowed.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ from tests.sites.static import serve_folder
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from playwright.async_api import Browser
+
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.trace.dom import PageSnapshot
 
@@ -47,8 +50,15 @@ ALLOWED = {600: 15.0, 9_000: 60.0}
 """Milliseconds that binding and observing may add to an action, by elements of the page."""
 EXPLAINED = 300.0
 """Milliseconds that an explanation may take."""
-HEADS = ("elements", "click", "bind", "observe", "bind + observe", "allowed", "explain", "allowed")
+HEADS = ("elements", "click", "bind", "observe", "bind + observe", "allowed", "first look", "explain", "allowed")
 SHOWN = ("click", "bind", "observe", "both")
+FIRST_LOOKS = 5
+CHANGES = """<script>document.onclick = (event) => {
+  const row = event.target.closest(".row");
+  row.dataset.clicks = 1 + (row.dataset.clicks | 0);
+  row.querySelector("b").textContent += "!";
+}</script>"""
+"""What a click does to the page."""
 LATER = 20
 """Steps of the mission after the one that diverged."""
 
@@ -87,6 +97,18 @@ async def measure(worker: BrowserWorker, url: str, elements: int, rounds: int) -
     return {name: statistics.median(each) for name, each in times.items()}
 
 
+async def first_look(browser: Browser, environment: Environment, url: str) -> float:
+    """Return the milliseconds of observing a page that was never seen."""
+    async with open_worker(browser, SessionOptions(environment=environment), LiveTraffic()) as worker:
+        page = worker.session.page(0)
+        assert page is not None
+        await page.goto(url)
+        await worker.session.rest.quiesce()
+        begin = time.perf_counter()
+        await observe(worker.session, None)
+        return (time.perf_counter() - begin) * 1000
+
+
 def _without(page: PageSnapshot, row: int) -> PageSnapshot:
     """Take one row of the page away."""
     frame = page.main
@@ -116,15 +138,24 @@ async def run(rounds: int) -> int:
     found: dict[int, dict[str, float]] = {}
     with tempfile.TemporaryDirectory(prefix="eikon-observing-") as folder:
         for elements in ALLOWED:
-            (Path(folder) / f"{elements}.html").write_text(markup(elements), encoding="utf-8")
+            (Path(folder) / f"{elements}.html").write_text(markup(elements) + CHANGES, encoding="utf-8")
         with serve_folder(Path(folder)) as url:
             async with launch_browser(LaunchOptions()) as launched:
                 for elements in ALLOWED:
                     options = SessionOptions(environment=environment)
                     async with open_worker(launched.browser, options, LiveTraffic()) as worker:
                         found[elements] = await measure(worker, url, elements, rounds)
+                    page = f"{url}/{elements}.html"
+                    looks = [await first_look(launched.browser, environment, page) for _ in range(FIRST_LOOKS)]
+                    found[elements]["first"] = statistics.median(looks)
     rows = [
-        (elements, *(round(each[name], 1) for name in SHOWN), ALLOWED[elements], round(each["explain"], 1), EXPLAINED)
+        (
+            elements,
+            *(round(each[name], 1) for name in SHOWN),
+            ALLOWED[elements],
+            *(round(each[name], 1) for name in ("first", "explain")),
+            EXPLAINED,
+        )
         for elements, each in found.items()
     ]
     sys.stdout.write(table(HEADS, rows))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eikon_engine.trace.dom import masked_text
+
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
+    from eikon_engine.trace.dom import PageSnapshot
 
 
 def clean(session: Session, text: str) -> str:
@@ -13,3 +16,8 @@ def clean(session: Session, text: str) -> str:
     if not text.isascii():
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return session.redactor.text(text)
+
+
+def clean_snapshot(session: Session, snapshot: PageSnapshot) -> PageSnapshot:
+    """Prepare a snapshot for a file: without secrets."""
+    return masked_text(snapshot, session.redactor.text) if session.redactor else snapshot

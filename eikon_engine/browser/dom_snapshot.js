@@ -1,9 +1,11 @@
-// Serialize one document as flat pre-order JSON without changing it; docs/dom-snapshots.md describes the format.
+// Serialize one document without changing it: a line of JSON for it, then one for each node, in document order;
+// docs/dom-snapshots.md describes them.
 // `frames` are the elements of the child frames, in the order of the frame tree; `addresses` are replaced in what is
-// kept as a digest, by pattern and by found text.
+// kept as a digest, by pattern and by found text. What is handed over is kept under `token`; if what is kept has the
+// token `since`, lines that are the same at both ends are counted and not handed over again.
 (handed) => {
   "use strict";
-  const { frames, addresses } = handed;
+  const { frames, addresses, since, token } = handed;
   const shared = typeof window.__eikon__ === "object" && window.__eikon__ !== null ? window.__eikon__ : {};
   const natives = shared.natives || {};
   const apply = natives["Reflect.apply"] || Reflect.apply;
@@ -50,6 +52,7 @@
   const sorted = (list, order) => apply(sortNative, list, order ? [order] : NONE);
   const joinNative = method("Array", "join");
   const pushNative = method("Array", "push");
+  const sliceNative = find("Array", "slice");
   const replaceNative = find("String", "replace");
   const wellFormed = find("String", "toWellFormed") ? getter("String", "toWellFormed") : (text) => text;
 
@@ -183,14 +186,14 @@
   const flips = [];
   const frameNodes = [];
   const focused = new Set();
+  // Asking each element for its offsets would take as long as half of all the rest.
+  const scroller = getter("Document", "scrollingElement")(document);
   const childFrames = new Map();
   for (let index = 0; index < frames.length; index += 1) childFrames.set(frames[index], index);
 
   const rootOf = (element) => openRoot(element) || (shared.shadowOf ? shared.shadowOf(element) : null);
   const noteExtras = (element, tag, slot) => {
-    const left = scrollLeft(element);
-    const top = scrollTop(element);
-    if (left || top) pushNative(scroll, `[${slot},${left},${top}]`);
+    if (element === scroller) pushNative(scroll, `[${slot},${scrollLeft(element)},${scrollTop(element)}]`);
     if (childFrames.has(element)) pushNative(frameNodes, `[${slot},${childFrames.get(element)}]`);
     if (tag !== "canvas") return;
     let seen = "unreadable";
@@ -334,6 +337,15 @@
   const type = getter("Document", "doctype")(document);
   const ids = type ? [type.name, type.publicId, type.systemId] : [""];
   const doctype = ids[1] || ids[2] ? joinNative(ids, "|") : ids[0];
-  return `{"doctype":${quote(doctype)},"nodes":${array(out)},"extras":`
-    + `{"canvas":${array(canvas)},"flips":${array(flips)},"frames":${array(frameNodes)},"scroll":${array(scroll)}}}`;
+  const extras = `{"canvas":${array(canvas)},"flips":${array(flips)},"frames":${array(frameNodes)},"scroll":${array(scroll)}}`;
+  const last = shared.handed && shared.handed.token === since ? shared.handed.lines : [];
+  shared.handed = { token, lines: out };
+  const most = Math.min(out.length, last.length);
+  let start = 0;
+  while (start < most && out[start] === last[start]) start += 1;
+  let end = 0;
+  while (end < most - start && out[out.length - 1 - end] === last[last.length - 1 - end]) end += 1;
+  const head = `{"doctype":${quote(doctype)},"extras":${extras},"same":[${start},${end}]}`;
+  const lines = apply(sliceNative, out, [start, out.length - end]);
+  return lines.length ? `${head}\n${joinNative(lines, "\n")}` : head;
 }

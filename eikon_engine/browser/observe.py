@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.bind import Readiness, look
-from eikon_engine.browser.clean import clean
+from eikon_engine.browser.clean import clean, clean_snapshot
 from eikon_engine.browser.ledger import Happenings, describe_download
 from eikon_engine.browser.net_errors import playable
 from eikon_engine.browser.snapshot import capture_page
@@ -17,7 +17,7 @@ from eikon_engine.browser.stored import stored_items
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.errors import ActionError, BrowserDiedError, BrowserError
 from eikon_engine.network.keys import request_key
-from eikon_engine.trace.dom import PageSnapshot, frame_digest, masked_text, visibility_digest
+from eikon_engine.trace.dom import PageSnapshot, frame_digest, visibility_digest
 from eikon_engine.trace.observation import (
     DocumentLoad,
     FrameObservation,
@@ -148,9 +148,8 @@ async def _capture(session: Session) -> tuple[dict[int, PageSnapshot], dict[int,
             message = "the browser went away while a page was observed"
             raise BrowserDiedError(message) from error
         return None
-    redact = session.redactor.text
     snapshots = {
-        ordinal: masked_text(relinked(snapshot, session.urls), redact)
+        ordinal: clean_snapshot(session, relinked(snapshot, session.urls))
         for (ordinal, _), snapshot in zip(pages, taken, strict=True)
     }
     return snapshots, {ordinal: clean(session, title) for (ordinal, _), title in zip(pages, titles, strict=True)}

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from eikon_engine.browser.own_script import CALL_KEPT, KEPT, own_script
 from eikon_engine.errors import BrowserError
-from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot, inner_path, parse_frame
+from eikon_engine.trace.dom import FrameReader, FrameSnapshot, PageSnapshot, inner_path
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, Page
@@ -60,7 +60,9 @@ async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> Frame
 
     owners = await asyncio.gather(*(_owner(child) for child in frame.child_frames))
     addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
-    handed = {"frames": owners, "addresses": addresses}
+    reader = _READERS.setdefault(frame, FrameReader())
+    asked = reader.ask()
+    handed = {"frames": owners, "addresses": addresses, "since": asked.since, "token": asked.token}
     try:
         text = await frame.evaluate(CALL_KEPT, [KEPT["dom_snapshot.js"], handed])
         if text is None:
@@ -69,9 +71,11 @@ async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> Frame
         reason = error.message.splitlines()[0]
         message = f"wanted a DOM snapshot of frame {path or 'main'} ({frame.url}), found {reason}; take it at rest"
         raise BrowserError(message) from error
-    return parse_frame(text, path=path, url=frame.url, name=frame.name)
+    return reader.read(text, asked, path=path, url=frame.url, name=frame.name)
 
 
+_READERS: Final[WeakKeyDictionary[Frame, FrameReader]] = WeakKeyDictionary()
+"""What each frame has handed over last."""
 _OWNERS: Final[WeakKeyDictionary[Frame, ElementHandle]] = WeakKeyDictionary()
 """The elements that frames live in: a frame keeps its element for life, and asking takes several round trips."""
 

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
+from eikon_engine.browser.clean import clean_snapshot
 from eikon_engine.browser.observe import Sight, observe
 from eikon_engine.browser.perform import perform
 from eikon_engine.browser.perform.deed import Deed, require_page
@@ -17,7 +18,6 @@ from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
 from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
-from eikon_engine.trace.dom import PageSnapshot, masked_text
 from eikon_engine.trace.execution import Failed, Result, Succeeded
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.traffic import Traffic
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity
 
@@ -176,8 +177,7 @@ class BrowserWorker:
         Raises:
             PageMissingError: the page is not open.
         """
-        snapshot = await capture_page(require_page(self.session, page))
-        return masked_text(snapshot, self.session.redactor.text)
+        return clean_snapshot(self.session, await capture_page(require_page(self.session, page)))
 
     async def picture(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""

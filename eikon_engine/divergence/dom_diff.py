@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.divergence.dom_match import match_children
 from eikon_engine.divergence.dom_path import join, steps
-from eikon_engine.trace.dom.digest import digest_nodes
+from eikon_engine.trace.dom.digest import node_digest
 from eikon_engine.trace.dom.tree import BLANKS, DomNode, FrameSnapshot, PageSnapshot, StateValue, is_significant
 
 if TYPE_CHECKING:
@@ -77,17 +77,6 @@ def _block(change: DomChange) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
-    """One of the two trees."""
-
-    digests: dict[int, bytes]
-
-    def of(self, node: DomNode) -> bytes:
-        """Return the digest of a node."""
-        return self.digests[id(node)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Pair:
     """Two nodes that stand for each other and differ."""
 
@@ -101,8 +90,6 @@ class _Walk:
     """A comparison of two documents under way."""
 
     frame: str
-    expected: _Side
-    observed: _Side
     waiting: list[_Pair | DomChange] = field(default_factory=list)
 
 
@@ -112,13 +99,9 @@ def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[D
         before, after = getattr(expected, name), getattr(observed, name)
         if before != after:
             yield _change("attribute", expected.path, "document", name=name, expected=before, observed=after)
-    walk = _Walk(
-        frame=expected.path,
-        expected=_Side(digests=digest_nodes(expected.root)),
-        observed=_Side(digests=digest_nodes(observed.root)),
-    )
-    if walk.expected.of(expected.root) == walk.observed.of(observed.root):
+    if node_digest(expected.root) == node_digest(observed.root):
         return
+    walk = _Walk(frame=expected.path)
     walk.waiting.append(_Pair(path=steps((expected.root,))[0], expected=expected.root, observed=observed.root))
     while walk.waiting:
         item = walk.waiting.pop()
@@ -179,7 +162,7 @@ def _diff_children(
     """Match two lists of children and yield what became of each."""
     before = tuple(node for node in children[0] if is_significant(node))
     after = tuple(node for node in children[1] if is_significant(node))
-    digests = ([walk.expected.of(node) for node in before], [walk.observed.of(node) for node in after])
+    digests = ([node_digest(node) for node in before], [node_digest(node) for node in after])
     if digests[0] == digests[1]:
         return
     match = match_children(before, after, digests)

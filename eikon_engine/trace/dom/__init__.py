@@ -5,14 +5,15 @@ from __future__ import annotations
 from eikon_engine.trace.dom.digest import (
     content_address,
     decode_snapshot,
-    digest_nodes,
     encode_snapshot,
     frame_digest,
     masked_text,
+    node_digest,
     page_digest,
     visibility_digest,
 )
 from eikon_engine.trace.dom.html import render_html, render_plain_html
+from eikon_engine.trace.dom.reader import FrameReader
 from eikon_engine.trace.dom.tree import (
     DomNode,
     FrameExtras,
@@ -20,25 +21,24 @@ from eikon_engine.trace.dom.tree import (
     PageSnapshot,
     StateValue,
     inner_path,
-    parse_frame,
     text_node,
 )
 
 __all__ = [
     "DomNode",
     "FrameExtras",
+    "FrameReader",
     "FrameSnapshot",
     "PageSnapshot",
     "StateValue",
     "content_address",
     "decode_snapshot",
-    "digest_nodes",
     "encode_snapshot",
     "frame_digest",
     "inner_path",
     "masked_text",
+    "node_digest",
     "page_digest",
-    "parse_frame",
     "render_html",
     "render_plain_html",
     "text_node",

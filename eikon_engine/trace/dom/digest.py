@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import zstandard
 
 from eikon_engine.errors import AttachmentCorruptError, TraceFieldError, TraceSyntaxError, TraceVersionError
+from eikon_engine.trace.dom.flat import frame_from_data, frame_to_data
 from eikon_engine.trace.dom.tree import (
     BLANKS,
     TEXT,
@@ -23,8 +24,6 @@ from eikon_engine.trace.dom.tree import (
     FrameSnapshot,
     PageSnapshot,
     StateValue,
-    frame_from_data,
-    frame_to_data,
     is_significant,
 )
 
@@ -38,27 +37,22 @@ _LEVEL: Final = 9
 _LARGEST: Final = 1 << 30
 
 
-def digest_nodes(root: DomNode) -> dict[int, bytes]:
-    """Return the digest of every node of a tree by `id(node)`; valid as long as the tree lives."""
-    digests: dict[int, bytes] = {}
-    known: dict[object, bytes] = {}
-    for node in reversed(list(root.walk())):
-        key = id(node)
-        if key in digests:
-            continue
-        if node.text is not None:
-            own: object = node.text if node.tag == TEXT else (node.text,)
-            digest = known.get(own)
-            if digest is None:
-                digest = known[own] = blake2b(_text_content(node, node.text), digest_size=_SIZE).digest()
-            digests[key] = digest
-            continue
-        content = _head(node)
-        if node.shadow is not None:
-            content += _below(node.shadow, digests)
-        content += _below(node.children, digests)
-        digests[key] = blake2b(content, digest_size=_SIZE).digest()
-    return digests
+def node_digest(root: DomNode) -> bytes:
+    """Return the digest of a node; each node keeps its own, so that only new ones cost anything."""
+    if root.known_digest is not None:
+        return root.known_digest
+    waiting, fresh = [root], []
+    while waiting:
+        node = waiting.pop()
+        if node.known_digest is None:
+            fresh.append(node)
+            waiting += node.children
+            waiting += node.shadow or ()
+    digest = b""
+    for node in reversed(fresh):
+        digest = blake2b(_content(node), digest_size=_SIZE).digest()
+        object.__setattr__(node, "known_digest", digest)
+    return digest
 
 
 def frame_digest(frame: FrameSnapshot) -> str:
@@ -165,13 +159,15 @@ def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapsh
 
 def _frame_digest(frame: FrameSnapshot) -> bytes:
     """Hash the doctype and the tree of a frame."""
-    root = digest_nodes(frame.root)[id(frame.root)]
-    return blake2b(_measured((frame.doctype,)) + root, digest_size=_SIZE).digest()
+    return blake2b(_measured((frame.doctype,)) + node_digest(frame.root), digest_size=_SIZE).digest()
 
 
-def _text_content(node: DomNode, text: str) -> bytes:
-    """Write a text, without the white space at its ends unless that counts."""
-    return f"t{text.strip(BLANKS)}".encode(*_UTF_8) if node.tag == TEXT else f"v{text}".encode(*_UTF_8)
+def _content(node: DomNode) -> bytes:
+    """Write a node whose lower nodes have their digests; texts lose the white space at their ends unless it counts."""
+    if node.text is not None:
+        return f"t{node.text.strip(BLANKS)}".encode(*_UTF_8) if node.tag == TEXT else f"v{node.text}".encode(*_UTF_8)
+    shadow = b"" if node.shadow is None else _below(node.shadow)
+    return _head(node) + shadow + _below(node.children)
 
 
 def _head(node: DomNode) -> bytes:
@@ -199,11 +195,11 @@ def _measured(parts: Iterable[str]) -> bytes:
     return f"{','.join(map(str, map(len, texts)))}|{''.join(texts)}".encode(*_UTF_8)
 
 
-def _below(nodes: tuple[DomNode, ...], digests: dict[int, bytes]) -> bytes:
+def _below(nodes: tuple[DomNode, ...]) -> bytes:
     """Join the digests of the nodes that count, their number first."""
     if not nodes:
         return b"0:"
-    parts = [digests[id(node)] for node in nodes if node.text is None or is_significant(node)]
+    parts = [node.known_digest or b"" for node in nodes if node.text is None or is_significant(node)]
     return b"%d:%b" % (len(parts), b"".join(parts))
 
 

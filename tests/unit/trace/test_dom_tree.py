@@ -16,6 +16,7 @@ from eikon_engine.errors import (
 from eikon_engine.trace.dom import (
     DomNode,
     FrameExtras,
+    FrameReader,
     FrameSnapshot,
     PageSnapshot,
     content_address,
@@ -24,13 +25,14 @@ from eikon_engine.trace.dom import (
     frame_digest,
     masked_text,
     page_digest,
-    parse_frame,
     text_node,
 )
-from eikon_engine.trace.dom.tree import tree_from_flat, tree_to_flat
+from eikon_engine.trace.dom.flat import frame_from_data, tree_from_flat, tree_to_flat
 
 GOLD = "7071d02bb5af628b188e93598b4876bedf1794a9d391a99c1b751a0e26b13691"
+P = ["p", "", [], [], 0, "", 0]
 NO_EXTRAS: dict[str, list[object]] = {"canvas": [], "frames": [], "scroll": []}
+DOCUMENT = {"doctype": "html", "extras": NO_EXTRAS, "same": [0, 0]}
 words = st.text(alphabet=st.characters(codec="utf-8"), max_size=6)
 names = st.sampled_from(("class", "id", "title", "data-x"))
 states = st.dictionaries(
@@ -38,6 +40,12 @@ states = st.dictionaries(
     st.one_of(words, st.booleans(), st.lists(words, max_size=2).map(tuple)),
     max_size=2,
 )
+
+
+def read(text: str) -> FrameSnapshot:
+    """Read what a page hands over first."""
+    reader = FrameReader()
+    return reader.read(text, reader.ask(), path="", url="", name="")
 
 
 def elements(below: st.SearchStrategy[DomNode]) -> st.SearchStrategy[DomNode]:
@@ -239,10 +247,13 @@ def test_masking_shares_what_it_leaves_alone() -> None:
 )
 def test_another_shape_is_refused(nodes: object) -> None:
     """Nothing is guessed: what does not fit the format is an error that names the field."""
-    text = json.dumps({"doctype": "html", "nodes": nodes, "extras": NO_EXTRAS})
+    lines = [json.dumps(DOCUMENT)]
+    lines += map(json.dumps, nodes) if isinstance(nodes, list) else [json.dumps(nodes)]
 
     with pytest.raises(TraceFieldError, match="nodes"):
-        parse_frame(text, path="", url="", name="")
+        read("\n".join(lines))
+    with pytest.raises(TraceFieldError, match="nodes"):
+        tree_from_flat(nodes)
 
 
 @pytest.mark.parametrize(
@@ -253,21 +264,88 @@ def test_another_shape_is_refused(nodes: object) -> None:
         {"extras": {**NO_EXTRAS, "scroll": [[1, 2]]}},
         {"extras": {**NO_EXTRAS, "canvas": [[1, 2]]}},
         {"more": 1},
+        {"same": [1, 0]},
     ],
 )
 def test_another_frame_is_refused(change: dict[str, object]) -> None:
     """Missing, unknown and mistyped fields of a frame are errors."""
-    data = {"doctype": "html", "nodes": [["p", "", [], [], 0, "", 0]], "extras": NO_EXTRAS, **change}
+    data = {**DOCUMENT, **change}
+    stored = {"doctype": "html", "nodes": [P], "extras": NO_EXTRAS, **change}
 
     with pytest.raises(TraceFieldError):
-        parse_frame(json.dumps(data), path="", url="", name="")
+        read(f"{json.dumps(data)}\n{json.dumps(P)}")
+    with pytest.raises(TraceFieldError):
+        frame_from_data(stored, path="", url="", name="")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
 def test_text_that_is_no_json_is_refused(text: str) -> None:
     """Cut or hostile text is an error of the trace, not a crash."""
     with pytest.raises(TraceSyntaxError):
-        parse_frame(text, path="", url="", name="")
+        read(text)
+
+
+class Frame:
+    """A page that shows one tree after the other, and hands over what is new."""
+
+    def __init__(self, reader: FrameReader) -> None:
+        """Show nothing yet."""
+        self.reader = reader
+        self.token = 0
+        self.lines: list[str] = []
+
+    def show(self, tree: DomNode) -> FrameSnapshot:
+        """Hand over a tree."""
+        asked = self.reader.ask()
+        lines = [json.dumps(line) for line in tree_to_flat(tree)]
+        last = self.lines if asked.since == self.token else []
+        self.token, self.lines = asked.token, lines
+        most = min(len(last), len(lines))
+        start = next((place for place in range(most) if lines[place] != last[place]), most)
+        ends = range(most - start)
+        end = next((place for place in ends if lines[-1 - place] != last[-1 - place]), most - start)
+        answer = [json.dumps({**DOCUMENT, "same": [start, end]}), *lines[start : len(lines) - end]]
+        return self.reader.read("\n".join(answer), asked, path="", url="", name="")
+
+
+@given(st.lists(trees, min_size=2, max_size=4))
+def test_what_was_read_before_changes_nothing(seen: list[DomNode]) -> None:
+    """Trees that share nodes with the last one are those that a reader without a past gives, with the same digests."""
+    frame = Frame(FrameReader())
+
+    for tree in (*seen, *seen):
+        again, alone = frame.show(tree), Frame(FrameReader()).show(tree)
+
+        assert again.root == tree
+        assert frame_digest(again) == frame_digest(alone) == frame_digest(replace(alone, root=tree))
+
+
+def test_a_new_document_is_handed_over_whole() -> None:
+    """What the page kept counts only if the last answer was read: documents come and go, and answers get lost."""
+    reader = FrameReader()
+    old, new = (DomNode(tag="p", children=(text_node(text),)) for text in ("old", "new"))
+    frame = Frame(reader)
+    frame.show(old)
+    frame.reader = FrameReader()
+    frame.show(new)
+    frame.reader = reader
+
+    assert frame.show(old).root == old
+    assert Frame(reader).show(new).root == new
+
+
+def test_what_stayed_the_same_is_the_same() -> None:
+    """Only what has changed, and what is around it, is built anew; an element stands in one place only."""
+    rows = [DomNode(tag="p", children=(DomNode(tag="br"), text_node(text))) for text in "abc"]
+    frame = Frame(FrameReader())
+    first = frame.show(DomNode(tag="div", children=tuple(rows))).root
+    rows[1] = DomNode(tag="p", children=(DomNode(tag="br"), text_node("x")))
+
+    second = frame.show(DomNode(tag="div", children=tuple(rows))).root
+
+    same = [one is other for one, other in zip(first.children, second.children, strict=True)]
+    assert same == [True, False, True]
+    assert len({id(row.children[0]) for row in second.children}) == 3
 
 
 def test_stored_bytes_that_are_damaged_are_refused() -> None:

@@ -1,0 +1,236 @@
+"""The flat JSON that a document tree is written as.
+
+Nodes stand in document order, so that depth costs nothing: a string is a text, an array of one string a text whose
+white space counts (`pre`, `style`), an array of seven an element::
+
+    [tag, namespace, [name, value, ...], [state, value, ...], children, shadow mode, children of the shadow root]
+
+The entries of the shadow root follow their host, then those of its children. ``docs/dom-snapshots.md`` has the details.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.dom.tree import TEXT, VERBATIM, DomNode, FrameExtras, FrameSnapshot, StateValue
+
+_TEXT_TAGS: Final = frozenset({TEXT, VERBATIM})
+_ELEMENT_TYPES: Final = (str, str, list, list, int, str, int)
+_ROWS: Final = ("canvas", "frames", "scroll")
+_MODES: Final = frozenset({"", "open", "closed"})
+
+
+def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSnapshot:
+    """Build a frame from its parsed JSON.
+
+    Raises:
+        TraceFieldError: it has another shape than the format's.
+
+    """
+    if not isinstance(data, dict) or data.keys() != {"doctype", "nodes", "extras"}:
+        raise wrong("frame", "an object of doctype, nodes and extras", data)
+    if not isinstance(data["doctype"], str):
+        raise wrong("doctype", "a string", data["doctype"])
+    root = tree_from_flat(data["nodes"])
+    extras = read_extras(data["extras"])
+    return FrameSnapshot(path=path, url=url, name=name, doctype=data["doctype"], root=root, extras=extras)
+
+
+def frame_to_data(frame: FrameSnapshot) -> dict[str, object]:
+    """Return the plain data that `frame_from_data` reads."""
+    extras: dict[str, object] = {name: [list(row) for row in getattr(frame.extras, name)] for name in _ROWS}
+    if frame.extras.flips is not None:
+        extras["flips"] = list(frame.extras.flips)
+    return {"doctype": frame.doctype, "nodes": tree_to_flat(frame.root), "extras": extras}
+
+
+def tree_to_flat(root: DomNode) -> list[object]:
+    """Write a tree as the flat list of the module's docstring."""
+    flat: list[object] = []
+    for node in root.walk():
+        if node.text is not None:
+            flat.append([node.text] if node.tag == VERBATIM else node.text)
+            continue
+        attributes = [part for pair in node.attributes for part in pair]
+        state = [list(part) if isinstance(part, tuple) else part for pair in node.state for part in pair]
+        shadow = len(node.shadow) if node.shadow is not None else 0
+        flat.append([node.tag, node.namespace, attributes, state, len(node.children), node.shadow_mode, shadow])
+    return flat
+
+
+def tree_from_flat(flat: object) -> DomNode:
+    """Build the tree that a flat list describes.
+
+    Raises:
+        TraceFieldError: an entry has the wrong shape, or the counts do not add up to one tree.
+
+    """
+    if not isinstance(flat, list):
+        raise wrong("nodes", "an array", flat)
+    texts: dict[str, DomNode] = {}
+    entries = [_known_text(entry, texts) or read_entry(entry, index) for index, entry in enumerate(flat)]
+    return build_tree(entries, lambda _, head, children, shadow: head.node(children, shadow))
+
+
+def _known_text(entry: object, texts: dict[str, DomNode]) -> DomNode | None:
+    """Let equal texts share one node."""
+    if type(entry) is not str:
+        return None
+    known = texts.get(entry)
+    if known is None:
+        known = texts[entry] = DomNode(tag=TEXT, text=entry)
+    return known
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """An element without what is below it."""
+
+    tag: str
+    namespace: str
+    attributes: tuple[tuple[str, str], ...]
+    state: tuple[tuple[str, StateValue], ...]
+    count: int
+    """Of its children."""
+    mode: str
+    """Of its shadow root, empty without one."""
+    inner: int
+    """Number of children of the shadow root."""
+
+    def node(self, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None) -> DomNode:
+        """Make the element."""
+        return DomNode(
+            tag=self.tag,
+            namespace=self.namespace,
+            attributes=self.attributes,
+            state=self.state,
+            children=children,
+            shadow=shadow,
+            shadow_mode=self.mode,
+        )
+
+
+def read_entry(entry: object, index: int) -> DomNode | Head:
+    """Read one entry of a flat list: a whole text, or an element without what is below it.
+
+    Raises:
+        TraceFieldError: it has the wrong shape; the message names `index`.
+
+    """
+    if isinstance(entry, str):
+        return DomNode(tag=TEXT, text=entry)
+    if not isinstance(entry, list):
+        raise wrong(f"nodes[{index}]", "a text or an element of seven fields", entry)
+    if len(entry) == 1 and isinstance(entry[0], str):
+        return DomNode(tag=VERBATIM, text=entry[0])
+    if tuple(map(type, entry)) != _ELEMENT_TYPES:
+        raise wrong(f"nodes[{index}]", "a text or an element of seven fields", entry)
+    tag, namespace, names, state, count, mode, inner = entry
+    sound = count >= 0 and inner >= 0 and mode in _MODES and (mode != "" or inner == 0)
+    if not sound or not tag or tag in _TEXT_TAGS:
+        raise wrong(f"nodes[{index}]", "a tag, a shadow mode and counts that fit the nodes after it", entry)
+    attributes = _attributes(names, index) if names else ()
+    return Head(tag, namespace, attributes, _state(state, index) if state else (), count, mode, inner)
+
+
+Make = Callable[[int, Head, "tuple[DomNode, ...]", "tuple[DomNode, ...] | None"], DomNode]
+"""Makes an element, from its place in the flat list, itself, its children, and those of its shadow root."""
+
+
+def build_tree(entries: Sequence[DomNode | Head], make: Make) -> DomNode:
+    """Build the tree of a flat list's entries.
+
+    Raises:
+        TraceFieldError: the counts do not add up to one tree.
+
+    """
+    built: list[DomNode] = []
+    for index in range(len(entries) - 1, -1, -1):
+        entry = entries[index]
+        if isinstance(entry, DomNode):
+            built.append(entry)
+            continue
+        if entry.count + entry.inner > len(built):
+            raise wrong(f"nodes[{index}]", "counts that fit the nodes after it", (entry.count, entry.inner))
+        shadow = _take(built, entry.inner) if entry.mode else None
+        built.append(make(index, entry, _take(built, entry.count), shadow))
+    if len(built) != 1 or built[0].is_text:
+        raise wrong("nodes", "one tree with an element at its root", f"{len(built)} roots")
+    return built[0]
+
+
+def _take(built: list[DomNode], count: int) -> tuple[DomNode, ...]:
+    """Take the last nodes off a list that was built backwards."""
+    if count == 0:
+        return ()
+    taken = built[-count:]
+    del built[-count:]
+    return tuple(taken[::-1])
+
+
+def _attributes(flat: list[object], index: int) -> tuple[tuple[str, str], ...]:
+    """Pair and sort names and values."""
+    if len(flat) % 2 or any(type(part) is not str for part in flat):
+        raise wrong(f"nodes[{index}].attributes", "names and values, all strings", flat)
+    pairs = cast("list[str]", flat)
+    if len(pairs) == 2:  # noqa: PLR2004 - one name and one value
+        return ((pairs[0], pairs[1]),)
+    return tuple(sorted(zip(pairs[::2], pairs[1::2], strict=True)))
+
+
+def _state(flat: list[object], index: int) -> tuple[tuple[str, StateValue], ...]:
+    """Pair and sort the names and values of a state."""
+    if len(flat) % 2:
+        raise wrong(f"nodes[{index}].state", "names and values", flat)
+    pairs: list[tuple[str, StateValue]] = []
+    for name, value in zip(flat[::2], flat[1::2], strict=True):
+        match name, value:
+            case str(), str() | bool():
+                pairs.append((name, value))
+            case str(), list() if all(isinstance(part, str) for part in value):
+                pairs.append((name, tuple(value)))
+            case _:
+                raise wrong(f"nodes[{index}].state", "strings, booleans or arrays of strings by name", flat)
+    return tuple(sorted(pairs, key=lambda pair: pair[0]))
+
+
+def read_extras(data: object) -> FrameExtras:
+    """Read canvas digests, hidden elements, frame places and scroll offsets.
+
+    Raises:
+        TraceFieldError: they have another shape than the format's.
+
+    """
+    if not isinstance(data, dict) or data.keys() - {"flips"} != set(_ROWS):
+        raise wrong("extras", "an object of canvas, frames and scroll", data)
+    flips = data.get("flips")
+    if flips is not None and not (isinstance(flips, list) and all(type(each) is int for each in flips)):
+        raise wrong("extras.flips", "an array of numbers", flips)
+    return FrameExtras(
+        flips=None if flips is None else tuple(flips),
+        canvas=cast("tuple[tuple[int, str], ...]", _rows(data["canvas"], "canvas", (int, str))),
+        frames=cast("tuple[tuple[int, int], ...]", _rows(data["frames"], "frames", (int, int))),
+        scroll=cast("tuple[tuple[int, float, float], ...]", _rows(data["scroll"], "scroll", (int, float, float))),
+    )
+
+
+def _rows(rows: object, name: str, kinds: tuple[type, ...]) -> tuple[tuple[object, ...], ...]:
+    """Read rows of fixed columns; a whole number may stand for a float."""
+    if not isinstance(rows, list):
+        raise wrong(f"extras.{name}", "an array", rows)
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(kinds):
+            raise wrong(f"extras.{name}", f"rows of {len(kinds)}", row)
+        for value, kind in zip(row, kinds, strict=True):
+            if type(value) is not kind and not (kind is float and type(value) is int):
+                raise wrong(f"extras.{name}", f"rows of {', '.join(each.__name__ for each in kinds)}", row)
+    return tuple(tuple(row) for row in rows)
+
+
+def wrong(place: str, wanted: str, found: object) -> TraceFieldError:
+    """Make the error for a field of another shape."""
+    shown = repr(found)[:120]
+    return TraceFieldError(f"DOM snapshot, {place}: wanted {wanted}, found {shown}; take the snapshot again")

@@ -1,0 +1,125 @@
+"""Read the snapshots that a page hands over, one after the other.
+
+From one action to the next, most of a document stays as it was. Its nodes are then the same objects, with their
+digests, so that a look costs what has changed, and not what is there.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import TraceSyntaxError
+from eikon_engine.trace.dom.flat import build_tree, read_entry, read_extras, wrong
+from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.dom.flat import Head
+
+_KEPT: Final = 4
+"""Lines that are kept for each line of the last document."""
+_FEW: Final = 10_000
+"""Lines that are kept in any case."""
+
+
+_TOKENS: Final = count(1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question for the document of a frame."""
+
+    token: int
+    """Under which the page keeps its answer."""
+    since: int
+    """Token of the last answer that was read, 0 without one."""
+    lines: list[str]
+    """What that answer was."""
+
+
+class FrameReader:
+    """Reads the documents of one frame and keeps what the next one may have in common with the last."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._token = 0
+        self._lines: list[str] = []
+        self._entries: dict[str, DomNode | Head] = {}
+        self._nodes: dict[tuple[object, ...], list[DomNode]] = {}
+        """Elements of the last document by their line and what is right below them; equal ones in document order."""
+
+    def ask(self) -> Asked:
+        """Prepare a question: the page need not repeat what is the same at both ends of its last answer."""
+        return Asked(token=next(_TOKENS), since=self._token, lines=self._lines)
+
+    def read(self, text: str, asked: Asked, *, path: str, url: str, name: str) -> FrameSnapshot:
+        """Read what the page answered: a line for the document, then one for each node that is not the same.
+
+        Raises:
+            TraceSyntaxError: a line is not JSON.
+            TraceFieldError: it has another shape than the format's.
+
+        """
+        first, *new = text.split("\n")
+        document = _json(first, path)
+        if not isinstance(document, dict) or document.keys() != {"doctype", "extras", "same"}:
+            raise wrong("frame", "an object of doctype, extras and same", document)
+        if not isinstance(document["doctype"], str):
+            raise wrong("doctype", "a string", document["doctype"])
+        extras = read_extras(document["extras"])
+        lines = _with_same(new, document["same"], asked.lines)
+        self._learn(lines, path)
+        root = self._tree(lines)
+        self._token, self._lines = asked.token, lines
+        self._forget(lines)
+        return FrameSnapshot(path=path, url=url, name=name, doctype=document["doctype"], root=root, extras=extras)
+
+    def _learn(self, lines: list[str], path: str) -> None:
+        """Read the lines that were not seen before, all at once."""
+        new = [line for line in dict.fromkeys(lines) if line not in self._entries]
+        read = _json(f"[{','.join(new)}]", path)
+        if not isinstance(read, list) or len(read) != len(new):
+            raise wrong("nodes", "one node a line", read)
+        for index, (line, data) in enumerate(zip(new, read, strict=True)):
+            self._entries[line] = read_entry(data, index)
+
+    def _tree(self, lines: list[str]) -> DomNode:
+        last = self._nodes
+        nodes: dict[tuple[object, ...], list[DomNode]] = {}
+
+        def make(index: int, head: Head, children: tuple[DomNode, ...], shadow: tuple[DomNode, ...] | None) -> DomNode:
+            key = (lines[index], *map(id, shadow or ()), *map(id, children))
+            same = last.get(key)
+            node = same.pop() if same else head.node(children, shadow)
+            nodes.setdefault(key, []).append(node)
+            return node
+
+        root = build_tree([self._entries[line] for line in lines], make)
+        for alike in nodes.values():
+            alike.reverse()
+        self._nodes = nodes
+        return root
+
+    def _forget(self, lines: list[str]) -> None:
+        """Keep no more than documents of this size are likely to need again."""
+        if len(self._entries) > _FEW + _KEPT * len(lines):
+            self._entries = {line: self._entries[line] for line in lines}
+
+
+def _with_same(new: list[str], same: object, last: list[str]) -> list[str]:
+    """Put the lines that are the same at the start and at the end around the new ones."""
+    match same:
+        case [int() as start, int() as end] if start >= 0 <= end and start + end <= len(last):
+            return [*last[:start], *new, *last[len(last) - end :]]
+        case _:
+            raise wrong("same", f"two numbers of lines, together up to {len(last)}", same)
+
+
+def _json(text: str, path: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"wanted the JSON of a DOM snapshot of frame {path!r}, found {error}; take the snapshot again"
+        raise TraceSyntaxError(message) from error
