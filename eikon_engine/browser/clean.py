@@ -19,5 +19,5 @@ def clean(session: Session, text: str) -> str:
 
 
 def clean_snapshot(session: Session, snapshot: PageSnapshot) -> PageSnapshot:
-    """Prepare a snapshot for a file: without secrets."""
-    return masked_text(snapshot, session.redactor.text) if session.redactor else snapshot
+    """Prepare a snapshot for a file: without secrets, with the addresses of the recording."""
+    return snapshot if session.redactor.is_idle else masked_text(snapshot, session.redactor.text)

@@ -31,6 +31,7 @@ from eikon_engine.trace.mask import describe_mask
 from eikon_engine.trace.patch import TracePatch, render_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes, trace_file, write_trace
 from eikon_engine.trace.volatile import describe as describe_rule
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from eikon_engine.certify.agree import ActionAgreement
@@ -81,7 +82,7 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
             said = draft.grow(done.agreements, done.runs) if done.findings else ""
             if draft.patch == done.patch:
                 break
-            options.progress(f"round {number}: {len(done.findings)} finding(s); trying {said}")
+            options.progress(f"round {number}: {counted(len(done.findings), 'finding')}; trying {said}")
     if _files_sha256(bundle) != before:
         message = (
             f"{bundle.root}: the bundle was changed while it was replayed, so the runs prove nothing; run it again"

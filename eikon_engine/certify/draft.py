@@ -23,6 +23,7 @@ from eikon_engine.trace.patch import (
     TracePatch,
     apply_patch,
 )
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +93,7 @@ class Draft:
         known = (*self.trace.network.rules, *self.rules)
         new = propose_rules([run.outcome.network.misses for run in runs], known)
         self.rules.extend(new)
-        return f"{len(new)} rule(s) for requests" if new else ""
+        return f"{counted(len(new), 'rule')} for requests" if new else ""
 
     def _add_missing(self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         lacking = [each for each in agreements if lacks_baseline(each, runs[0])]
@@ -120,7 +121,8 @@ class Draft:
         for each in agreements:
             self.masks.extend(propose_masks(each, (*self.original.masks, *self.masks)))
         if len(self.masks) > before:
-            return f"mask(s) {', '.join(mask.name for mask in self.masks[before:])}"
+            names = [mask.name for mask in self.masks[before:]]
+            return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}"
         other = [each for each in agreements if is_met_otherwise(each) and each.recorded.id not in self.baselines]
         for each in other:
             first = each.diverged[0]
@@ -146,5 +148,5 @@ def _codes(action: ActionAgreement) -> str:
 
 
 def _ids(actions: Sequence[ActionAgreement]) -> str:
-    more = f" and {len(actions) - SHOWN_ACTIONS} more action(s)" if len(actions) > SHOWN_ACTIONS else ""
+    more = f" and {counted(len(actions) - SHOWN_ACTIONS, 'more action')}" if len(actions) > SHOWN_ACTIONS else ""
     return ", ".join(each.recorded.id for each in actions[:SHOWN_ACTIONS]) + more

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.outcome.printable import printable
 from eikon_engine.trace.patch import describe, reason_of
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,4 +45,4 @@ def _finding(finding: Finding) -> Iterator[str]:
     what = f"{finding.layer}: {finding.code}" if finding.code else "cannot be compared"
     where = f"{finding.subgoal}, sequence {finding.sequence} ({finding.step})" if finding.subgoal else finding.step
     yield f"  {finding.kind} at {where}: {what}"
-    yield f"      in {finding.runs} run(s): {finding.message}"
+    yield f"      in {counted(finding.runs, 'run')}: {finding.message}"

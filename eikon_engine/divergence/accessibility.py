@@ -14,6 +14,7 @@ from eikon_engine.divergence.dom_diff import diff_snapshots
 from eikon_engine.divergence.dom_path import join, steps
 from eikon_engine.divergence.roles import role_of, squeezed
 from eikon_engine.trace.dom.tree import DomNode, PageSnapshot, is_significant
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,10 +79,15 @@ def _divergence(
         "visibility-changed",
         expected=f"{first} {'hidden' if come and not gone else 'shown'}",
         observed=f"it is {'shown' if come and not gone else 'hidden'}" if gone or come else "other elements shown",
-        message=f"On page {page.page}{where}, {len(gone)} element(s) are hidden that were shown, "
-        f"and {len(come)} shown that were hidden.",
+        message=f"On page {page.page}{where}, {_found(gone, come)}.",
         detail="\n".join(lines[:SHOWN]),
     )
+
+
+def _found(gone: list[str], come: list[str]) -> str:
+    hidden = f"{counted(len(gone), 'element')} that had been shown {'is' if len(gone) == 1 else 'are'} hidden"
+    shown = f"{counted(len(come), 'element')} that had been hidden {'is' if len(come) == 1 else 'are'} shown"
+    return " and ".join(each for each, found in ((hidden, gone), (shown, come)) if found) or "other elements are shown"
 
 
 def visibility_changes(recorded: FrameSnapshot, observed: FrameSnapshot) -> tuple[list[str], list[str]]:

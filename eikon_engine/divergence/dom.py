@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.divergence.because import because
 from eikon_engine.divergence.dom_diff import ABSENT, diff_snapshots, render_diff
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,8 +47,8 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
         return comparison.diverged(
             "dom",
             "dom-changed",
-            expected=f"{len(page.frames)} frame(s), digest {_short(page)}",
-            observed=f"{len(now.frames)} frame(s), digest {_short(now)}",
+            expected=f"{counted(len(page.frames), 'frame')}, digest {_short(page)}",
+            observed=f"{counted(len(now.frames), 'frame')}, digest {_short(now)}",
             message=f"The frames of page {page.page} are other ones.",
         )
     first = changes[0]
@@ -57,7 +58,8 @@ def _difference(comparison: Comparison, page: PageObservation, now: PageObservat
         "dom-changed",
         expected=_side(first, first.expected),
         observed=_side(first, first.observed),
-        message=f"The DOM of page {page.page} differs in {len(changes)} place(s): {first.kind} at {first.path}{more}.",
+        message=f"The DOM of page {page.page} differs in {counted(len(changes), 'place')}: "
+        f"{first.kind} at {first.path}{more}.",
         detail=render_diff(changes),
     )
     texts = [(change.expected, change.observed) for change in changes]

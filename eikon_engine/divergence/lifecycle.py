@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
+from eikon_engine.trace.wording import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -76,7 +78,7 @@ def _pages(comparison: Comparison, recorded: Observation, observed: Observation)
                 code,
                 expected=_numbers(before),
                 observed=_numbers(after),
-                message=f"The action {kind} {len(after)} page(s) instead of {len(before)}.",
+                message=f"The action {kind} {counted(len(after), 'page')} instead of {len(before)}.",
             )
     seen = {page.page: page for page in observed.pages}
     if {page.page for page in recorded.pages} != seen.keys():
@@ -158,7 +160,7 @@ def _errors(
         f"{code}-changed",
         expected="; ".join(recorded) or "none",
         observed="; ".join(observed) or "none",
-        message=f"The page reported {len(observed)} {kind}(s) instead of {len(recorded)}, or other ones.",
+        message=f"The page reported {counted(len(observed), kind)} instead of {len(recorded)}, or other ones.",
     )
 
 

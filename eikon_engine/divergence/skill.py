@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.divergence.json_diff import compare_outputs, render_json_diff
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.trace.execution import Failed, Succeeded
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,8 @@ def detect_skill(place: Place, usage: SkillUsage, result: Result, output: JsonVa
                 sequence=place.sequence,
                 expected=f"{first.path} {first.expected}",
                 observed=f"{first.path} {first.observed}",
-                message=f"The output of skill {usage.skill} differs in {len(changes)} place(s), first at {first.path}.",
+                message=f"The output of skill {usage.skill} differs in {counted(len(changes), 'place')}, "
+                f"first at {first.path}.",
                 detail=render_json_diff(changes),
             )
 

@@ -26,6 +26,7 @@ from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.relocated import relocated_action
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -262,7 +263,9 @@ class StepRunner:
         strays = self._worker.network().strays[self._strays_seen :]
         self._strays_seen += len(strays)
         if strays:
-            notes.append(f"{len(strays)} request(s) went to the deployment that --base-url replaces, first {strays[0]}")
+            notes.append(
+                f"{counted(len(strays), 'request')} went to the deployment that --base-url replaces, first {strays[0]}"
+            )
         return tuple(notes)
 
     def _rerun(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:

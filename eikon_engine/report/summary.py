@@ -8,6 +8,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -58,7 +59,7 @@ def _lost_coverage(outcome: ReplayOutcome) -> tuple[str, ...]:
     names = [
         name for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action" for name in step.masked
     ]
-    return tuple(f"{name}: hid something at {names.count(name)} action(s)" for name in dict.fromkeys(names))
+    return tuple(f"{name}: hid something at {counted(names.count(name), 'action')}" for name in dict.fromkeys(names))
 
 
 def _of_first_divergence(outcome: ReplayOutcome) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.record import Record
 from eikon_engine.trace.serializer import trace_file
 from eikon_engine.trace.whole_file import write_whole
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,7 +110,7 @@ def certificate_state(root: Path, trace: ExecutionTrace) -> CertificateState:
         return CertificateState(status="stale", why=why)
     runs = f"{certificate.runs} equal runs{' under load' if certificate.stress else ''}, {certificate.network_mode}"
     when = certificate.certified_at.date().isoformat()
-    lost = f", {len(certificate.masks)} mask(s)" if certificate.masks else ""
+    lost = f", {counted(len(certificate.masks), 'mask')}" if certificate.masks else ""
     return CertificateState(status="certified", why=f"{runs}, on {when} with {certificate.browser}{lost}")
 
 

@@ -66,9 +66,10 @@ class Redactor:
         self._secret_bytes = re.compile(b"|".join(re.escape(value.encode()) for value in longest_first))
         self._mark = re.compile(b"|".join(map(re.escape, values)))
 
-    def __bool__(self) -> bool:
-        """Say whether there are any secrets."""
-        return bool(self._marks)
+    @property
+    def is_idle(self) -> bool:
+        """Whether no text is ever changed."""
+        return not self._marks
 
     def text(self, text: str) -> str:
         """Return the text without secret values.

@@ -20,6 +20,11 @@ class RelocatingRedactor(Redactor):
         super().__init__(secrets)
         self._urls = urls
 
+    @property
+    def is_idle(self) -> bool:
+        """Never: any text may hold an address."""
+        return False
+
     def text(self, text: str) -> str:
         """Return the text without secret values, with recorded addresses."""
         return self._urls.to_old.text(super().text(text))

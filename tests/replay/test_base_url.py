@@ -101,7 +101,7 @@ def test_a_request_to_the_recorded_deployment_is_no_pass(deployed: Deployed, tmp
 
     assert outcome.verdict == "unverifiable"
     assert set(outcome.network.strays) == {f"GET {deployed.base}/picture"}
-    assert "1 request(s) went to the deployment that --base-url replaces" in outcome.reasons[0]
+    assert "1 request went to the deployment that --base-url replaces" in outcome.reasons[0]
 
 
 def test_the_shop_elsewhere_is_faithful_and_a_change_is_found(recorded: Recorded, tmp_path: Path) -> None:

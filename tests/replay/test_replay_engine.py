@@ -32,7 +32,8 @@ def test_a_divergence_is_raised_after_everything_is_written(tmp_path: Path) -> N
 
     error = caught.value
     assert (error.subgoal_id, error.action_sequence, error.layer) == ("find_banana", 6, "dom")
-    assert (error.expected, error.observed) == ("add-to-cart", "buy-now")
+    assert error.expected == "button#add-to-cart with class 'add-to-cart'"
+    assert error.observed == "button#add-to-cart with class 'buy-now'"
     assert error.summary_path is not None
     assert "REPLAY_DIVERGENCE" in error.summary_path.read_text(encoding="utf-8")
 
