@@ -193,7 +193,9 @@
 
   const rootOf = (element) => openRoot(element) || (shared.shadowOf ? shared.shadowOf(element) : null);
   const noteExtras = (element, tag, slot) => {
-    if (element === scroller) pushNative(scroll, `[${slot},${scrollLeft(element)},${scrollTop(element)}]`);
+    if (element === scroller && (scrollLeft(element) || scrollTop(element))) {
+      pushNative(scroll, `[${slot},${scrollLeft(element)},${scrollTop(element)}]`);
+    }
     if (childFrames.has(element)) pushNative(frameNodes, `[${slot},${childFrames.get(element)}]`);
     if (tag !== "canvas") return;
     let seen = "unreadable";

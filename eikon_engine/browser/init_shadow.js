@@ -13,9 +13,10 @@
   natives["JSON.stringify"] = JSON.stringify;
   const wanted = {
     Node: "nodeType firstChild nextSibling namespaceURI",
-    Element: "namespaceURI localName getAttribute getAttributeNames hasAttribute matches shadowRoot scrollLeft scrollTop",
+    Element: "namespaceURI localName getAttribute getAttributeNames hasAttribute matches shadowRoot scrollLeft scrollTop "
+      + "checkVisibility",
     CharacterData: "data",
-    Document: "documentElement doctype activeElement adoptedStyleSheets",
+    Document: "documentElement doctype activeElement adoptedStyleSheets scrollingElement",
     ShadowRoot: "mode activeElement adoptedStyleSheets",
     HTMLInputElement: "type value checked indeterminate files",
     HTMLTextAreaElement: "value",
@@ -27,7 +28,7 @@
     HTMLCanvasElement: "toDataURL width height",
     CSSStyleSheet: "cssRules",
     CSSRule: "cssText",
-    Array: "sort join push",
+    Array: "sort join push slice",
     String: "toWellFormed replace charCodeAt",
   };
   for (const owner of Object.keys(wanted)) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -61,7 +62,7 @@ async def _capture(frame: Frame, path: str, urls: UrlMap | None = None) -> Frame
     owners = await asyncio.gather(*(_owner(child) for child in frame.child_frames))
     addresses = {"pattern": urls.to_old.pattern.pattern, "targets": urls.to_old.targets} if urls else None
     reader = _READERS.setdefault(frame, FrameReader())
-    asked = reader.ask()
+    asked = reader.ask(token_hex(8))
     handed = {"frames": owners, "addresses": addresses, "since": asked.since, "token": asked.token}
     try:
         text = await frame.evaluate(CALL_KEPT, [KEPT["dom_snapshot.js"], handed])

@@ -49,6 +49,8 @@ def _mask(table: dict[str, Any], where: str, number: int) -> Mask:
     kind = what[0]
     if "attribute" in table and kind != "selector":
         raise UsageError(f"{where}: attribute goes with selector, found it with {kind}")
+    if kind == "title" and table[kind] is not True:
+        raise UsageError(f"{where}: title: wanted true, found {table[kind]!r}")
     fields: dict[str, Any] = {name: table[name] for name in ("url", "frame") if name in table}
     try:
         named = {"name": table.get("name", f"ignore-{number}"), "reason": table.get("reason")}

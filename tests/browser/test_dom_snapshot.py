@@ -211,6 +211,9 @@ def test_a_page_that_patched_its_prototypes_is_read_the_same() -> None:
     patches = """
       Array.prototype.toJSON = () => "broken"; Object.prototype.toJSON = () => "broken";
       String.prototype.toJSON = () => "broken"; JSON.stringify = () => "broken";
+      const slice = Array.prototype.slice;
+      Array.prototype.slice = function (start) { return slice.call(this, start) };
+      Element.prototype.checkVisibility = () => false;
       Array.prototype.push = () => 0; Array.prototype.join = () => "broken"; Array.prototype.sort = () => [];
       Element.prototype.getAttribute = () => "broken"; Element.prototype.hasAttribute = () => true;
       Object.defineProperty(Node.prototype, "firstChild", {get: () => null});"""
@@ -219,7 +222,9 @@ def test_a_page_that_patched_its_prototypes_is_read_the_same() -> None:
         await page.add_script_tag(content=patches)
         await page.evaluate("() => document.head.lastElementChild.remove()")
 
-    assert page_digest(snapshot_of(html, patch)) == page_digest(snapshot_of(html))
+    patched, plain = snapshot_of(html, patch), snapshot_of(html)
+    assert page_digest(patched) == page_digest(plain)
+    assert patched.main.extras == plain.main.extras
 
 
 def test_a_snapshot_does_not_change_the_page() -> None:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from eikon_engine.errors import TraceSyntaxError
 from eikon_engine.trace.dom.flat import build_tree, read_entry, read_extras, wrong
@@ -18,23 +17,15 @@ from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
 if TYPE_CHECKING:
     from eikon_engine.trace.dom.flat import Head
 
-_KEPT: Final = 4
-"""Lines that are kept for each line of the last document."""
-_FEW: Final = 10_000
-"""Lines that are kept in any case."""
-
-
-_TOKENS: Final = count(1)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A question for the document of a frame."""
 
-    token: int
+    token: str
     """Under which the page keeps its answer."""
-    since: int
-    """Token of the last answer that was read, 0 without one."""
+    since: str
+    """Token of the last answer that was read, empty without one."""
     lines: list[str]
     """What that answer was."""
 
@@ -44,15 +35,18 @@ class FrameReader:
 
     def __init__(self) -> None:
         """Know nothing yet."""
-        self._token = 0
+        self._token = ""
         self._lines: list[str] = []
         self._entries: dict[str, DomNode | Head] = {}
         self._nodes: dict[tuple[object, ...], list[DomNode]] = {}
         """Elements of the last document by their line and what is right below them; equal ones in document order."""
 
-    def ask(self) -> Asked:
-        """Prepare a question: the page need not repeat what is the same at both ends of its last answer."""
-        return Asked(token=next(_TOKENS), since=self._token, lines=self._lines)
+    def ask(self, token: str) -> Asked:
+        """Prepare a question: the page need not repeat what is the same at both ends of its last answer.
+
+        No document may ever see a `token` twice.
+        """
+        return Asked(token=token, since=self._token, lines=self._lines)
 
     def read(self, text: str, asked: Asked, *, path: str, url: str, name: str) -> FrameSnapshot:
         """Read what the page answered: a line for the document, then one for each node that is not the same.
@@ -73,17 +67,16 @@ class FrameReader:
         self._learn(lines, path)
         root = self._tree(lines)
         self._token, self._lines = asked.token, lines
-        self._forget(lines)
         return FrameSnapshot(path=path, url=url, name=name, doctype=document["doctype"], root=root, extras=extras)
 
     def _learn(self, lines: list[str], path: str) -> None:
-        """Read the lines that were not seen before, all at once."""
+        """Read the lines that the last document did not have, all at once, and forget those that only it had."""
         new = [line for line in dict.fromkeys(lines) if line not in self._entries]
         read = _json(f"[{','.join(new)}]", path)
         if not isinstance(read, list) or len(read) != len(new):
             raise wrong("nodes", "one node a line", read)
-        for index, (line, data) in enumerate(zip(new, read, strict=True)):
-            self._entries[line] = read_entry(data, index)
+        fresh = {line: read_entry(data, index) for index, (line, data) in enumerate(zip(new, read, strict=True))}
+        self._entries = {line: fresh.get(line) or self._entries[line] for line in lines}
 
     def _tree(self, lines: list[str]) -> DomNode:
         last = self._nodes
@@ -101,11 +94,6 @@ class FrameReader:
             alike.reverse()
         self._nodes = nodes
         return root
-
-    def _forget(self, lines: list[str]) -> None:
-        """Keep no more than documents of this size are likely to need again."""
-        if len(self._entries) > _FEW + _KEPT * len(lines):
-            self._entries = {line: self._entries[line] for line in lines}
 
 
 def _with_same(new: list[str], same: object, last: list[str]) -> list[str]:

@@ -78,6 +78,7 @@ BAD = {
     "no selector": ("[[ignore]]\nreason='x'\nselector='a['", "wanted a CSS selector"),
     "not understood": ("[[ignore]]\nreason='x'\nselector='a:hover'", "not understood"),
     "no text": ("[[ignore]]\nreason='x'\nrequest=3", "ignore 1: key"),
+    "a title that is not": ("[[ignore]]\nreason='x'\ntitle=false\n", "title: wanted true, found False"),
     "a name twice": ("[[ignore]]\nname='a'\nreason='x'\ntitle=true\n" * 2, "the name 'a' is given twice"),
 }
 

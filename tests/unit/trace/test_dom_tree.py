@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import count
 
 import pytest
 from hypothesis import given
@@ -32,6 +33,7 @@ from eikon_engine.trace.dom.flat import frame_from_data, tree_from_flat, tree_to
 GOLD = "7071d02bb5af628b188e93598b4876bedf1794a9d391a99c1b751a0e26b13691"
 P = ["p", "", [], [], 0, "", 0]
 NO_EXTRAS: dict[str, list[object]] = {"canvas": [], "frames": [], "scroll": []}
+TOKENS = count()
 DOCUMENT = {"doctype": "html", "extras": NO_EXTRAS, "same": [0, 0]}
 words = st.text(alphabet=st.characters(codec="utf-8"), max_size=6)
 names = st.sampled_from(("class", "id", "title", "data-x"))
@@ -45,7 +47,7 @@ states = st.dictionaries(
 def read(text: str) -> FrameSnapshot:
     """Read what a page hands over first."""
     reader = FrameReader()
-    return reader.read(text, reader.ask(), path="", url="", name="")
+    return reader.read(text, reader.ask("a"), path="", url="", name="")
 
 
 def elements(below: st.SearchStrategy[DomNode]) -> st.SearchStrategy[DomNode]:
@@ -291,12 +293,12 @@ class Frame:
     def __init__(self, reader: FrameReader) -> None:
         """Show nothing yet."""
         self.reader = reader
-        self.token = 0
+        self.token = "none"
         self.lines: list[str] = []
 
     def show(self, tree: DomNode) -> FrameSnapshot:
         """Hand over a tree."""
-        asked = self.reader.ask()
+        asked = self.reader.ask(str(next(TOKENS)))
         lines = [json.dumps(line) for line in tree_to_flat(tree)]
         last = self.lines if asked.since == self.token else []
         self.token, self.lines = asked.token, lines
