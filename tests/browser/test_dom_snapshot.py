@@ -218,11 +218,16 @@ def test_a_page_that_patched_its_prototypes_is_read_the_same() -> None:
       Element.prototype.getAttribute = () => "broken"; Element.prototype.hasAttribute = () => true;
       Object.defineProperty(Node.prototype, "firstChild", {get: () => null});"""
 
+    async def change(page: Page) -> None:
+        await capture_page(page)
+        await page.evaluate("() => { document.querySelector('input').className = 'later' }")
+
     async def patch(page: Page) -> None:
         await page.add_script_tag(content=patches)
         await page.evaluate("() => document.head.lastElementChild.remove()")
+        await change(page)
 
-    patched, plain = snapshot_of(html, patch), snapshot_of(html)
+    patched, plain = snapshot_of(html, patch), snapshot_of(html, change)
     assert page_digest(patched) == page_digest(plain)
     assert patched.main.extras == plain.main.extras
 
