@@ -13,6 +13,8 @@
     │   ├── BundlePathError              65   bundle-path
     │   ├── AttachmentMissingError       65   attachment-missing
     │   └── AttachmentCorruptError       65   attachment-corrupt
+    ├── ForeignFormatError               65   foreign-format
+    │   └── ForeignStepError             65   foreign-step
     ├── BrowserError                     69   browser
     │   ├── BrowserMissingError          69   browser-missing
     │   └── BrowserDiedError             69   browser-died
@@ -123,6 +125,19 @@ class AttachmentCorruptError(TraceError):
     """Report a file whose content does not have the digest in its name."""
 
     code = "attachment-corrupt"
+
+
+class ForeignFormatError(EikonError):
+    """Report a recording of another tool that cannot be read."""
+
+    code = "foreign-format"
+    exit_status = 65
+
+
+class ForeignStepError(ForeignFormatError):
+    """Report steps of another tool's recording that cannot be carried over."""
+
+    code = "foreign-step"
 
 
 class BrowserError(EikonError):

@@ -10,7 +10,7 @@ from eikon_engine.browser.worker import BrowserWorker, with_identities
 from eikon_engine.errors import EikonError, InternalError, SkillError, UsageError
 from eikon_engine.record.attempt import Attempt
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.actions import FileInput, Fill, SecretRef, TypeText
+from eikon_engine.trace.actions import FileInput, Fill, SecretRef, SetValue, TypeText
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -238,7 +238,7 @@ class MissionRecorder:
     def _without_secrets(self, action: Action) -> Action:
         """Put references in place of texts that turned out to be secret."""
         redact = self._worker.session.redactor.text
-        if isinstance(action, Fill | TypeText) and isinstance(action.text, str):
+        if isinstance(action, Fill | TypeText | SetValue) and isinstance(action.text, str):
             name = self._worker.session.secret_name(action.text)
             if name is not None:
                 action = action.model_copy(update={"text": SecretRef(secret=name)})

@@ -24,8 +24,8 @@ def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
     match action:
         case actions.Navigate(url=url):
             return f"navigate to {url}"
-        case actions.Fill(text=text) | actions.TypeText(text=text):
-            return f"{action.type} {_target(action.target)} with {_text(text)}"
+        case actions.Fill(text=text) | actions.TypeText(text=text) | actions.SetValue(text=text):
+            return f"{action.type.replace('_', ' ')} {_target(action.target)} with {_text(text)}"
         case actions.Press(key=key, target=target):
             return f"press {key}" + (f" on {_target(target)}" if target else "")
         case actions.SelectOption(options=options):

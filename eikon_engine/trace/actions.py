@@ -159,6 +159,16 @@ class Uncheck(_PositionAction):
     type: Literal["uncheck"] = "uncheck"
 
 
+class SetValue(_TargetAction):
+    """Give a field a value in the way of its kind: choose the option of a select box with this value, fill any other.
+
+    For recordings of other tools that do not tell the kind of a field.
+    """
+
+    type: Literal["set_value"] = "set_value"
+    text: Text
+
+
 class SetInputFiles(_TargetAction):
     """Give files to an upload field."""
 
@@ -327,6 +337,7 @@ Action: TypeAlias = Annotated[
     | TypeText
     | Press
     | SelectOption
+    | SetValue
     | Check
     | Uncheck
     | SetInputFiles

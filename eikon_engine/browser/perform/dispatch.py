@@ -21,7 +21,13 @@ _Pointer: TypeAlias = (
     | actions.Download
 )
 _Field: TypeAlias = (
-    actions.Fill | actions.TypeText | actions.Press | actions.SelectOption | actions.SetInputFiles | actions.Scroll
+    actions.Fill
+    | actions.TypeText
+    | actions.Press
+    | actions.SelectOption
+    | actions.SetValue
+    | actions.SetInputFiles
+    | actions.Scroll
 )
 
 
@@ -59,6 +65,7 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C9
             | actions.TypeText()
             | actions.Press()
             | actions.SelectOption()
+            | actions.SetValue()
             | actions.SetInputFiles()
             | actions.Scroll()
         ):
@@ -83,7 +90,7 @@ async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
             assert_never(action)
 
 
-async def _perform_on_field(session: Session, action: _Field) -> Deed:
+async def _perform_on_field(session: Session, action: _Field) -> Deed:  # noqa: PLR0911 - one case a kind
     match action:
         case actions.Fill():
             return await keyboard.fill(session, action)
@@ -93,6 +100,8 @@ async def _perform_on_field(session: Session, action: _Field) -> Deed:
             return await keyboard.press(session, action)
         case actions.SelectOption():
             return await form.select_option(session, action)
+        case actions.SetValue():
+            return await form.set_value(session, action)
         case actions.SetInputFiles():
             return await form.set_input_files(session, action)
         case actions.Scroll():
