@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.importers.keys import Keyboard
 from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal, Screen
-from eikon_engine.importers.selectors import TEST_IDS, from_devtools
+from eikon_engine.importers.selectors import TEST_IDS, best, from_devtools
 from eikon_engine.importers.target import target_of
 from eikon_engine.trace.actions import FunctionCondition, Point, SelectorCondition, UrlCondition
 
@@ -236,9 +236,7 @@ class _Reading:
             case _Viewport():
                 self._see(number, step)
             case _Network():
-                self._gathered.note(
-                    number, "emulateNetworkConditions: a replay imitates no speed of networks"
-                )
+                self._gathered.note(number, "emulateNetworkConditions: a replay imitates no speed of networks")
             case _:
                 assert_never(step)
 
@@ -347,11 +345,12 @@ class _Reading:
         if frames:
             self._gathered.note(number, "its frame is known by its place among the frames of the page alone")
         converted = [each for each in (from_devtools(one, self._test_ids) for one in selectors) if each is not None]
-        target = target_of(converted, self._gathered, number, frames)
-        if target is None:
+        chosen = best(converted)
+        if chosen is None:
             found = ", ".join(map(str, selectors))
             self._gathered.lose(number, kind, f"none of its selectors can be written for Playwright: {found}")
-        return target
+            return None
+        return target_of(chosen, converted, self._gathered, number, frames)
 
     def _page(self, step: _Step) -> int:
         """Return the ordinal of a page; pages are named by their addresses, and open in the order of their names."""
