@@ -43,6 +43,16 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="export_command",
             summary="Write the recorded network of a bundle as HAR.",
         ),
+        "import": CommandEntry(
+            module="eikon_engine.cli.import_recording",
+            attribute="import_command",
+            summary="Make a bundle of the recording of another tool.",
+        ),
+        "record": CommandEntry(
+            module="eikon_engine.cli.record",
+            attribute="record_command",
+            summary="Record a mission that is done now.",
+        ),
         "replay": CommandEntry(
             module="eikon_engine.replay.replay_cli",
             attribute="replay_command",

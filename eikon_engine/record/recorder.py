@@ -173,8 +173,11 @@ class MissionRecorder:
         except OSError as error:
             message = f"wanted a file to upload at {path}, found {error.strerror}"
             raise UsageError(message) from error
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        return FileInput(name=path.name, mime_type=kind, content=self._writer.store_file(content))
+        return self.keep_file(path.name, mimetypes.guess_type(path.name)[0] or "application/octet-stream", content)
+
+    def keep_file(self, name: str, mime_type: str, content: bytes) -> FileInput:
+        """Put what is no file of this machine into the bundle, to be given to an upload field."""
+        return FileInput(name=name, mime_type=mime_type, content=self._writer.store_file(content))
 
     def extraction(self, name: str, value: JsonValue) -> None:
         """Note data that the mission brought home."""
