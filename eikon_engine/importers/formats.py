@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignFormatError, UsageError
+from eikon_engine.importers.browser_use import looks_like_browser_use, read_browser_use
 from eikon_engine.importers.devtools import looks_like_devtools, read_devtools
 from eikon_engine.importers.side import looks_like_side, read_side
 from eikon_engine.importers.stagehand import looks_like_stagehand, read_stagehand
@@ -44,6 +45,9 @@ FORMATS: Final[Mapping[str, ForeignFormat]] = {
         summary="Chrome DevTools Recorder, JSON", looks_like=looks_like_devtools, read=_one(read_devtools)
     ),
     "side": ForeignFormat(summary="Selenium IDE, .side", looks_like=looks_like_side, read=read_side),
+    "browser-use": ForeignFormat(
+        summary="browser-use, AgentHistoryList", looks_like=looks_like_browser_use, read=_one(read_browser_use)
+    ),
     "stagehand": ForeignFormat(
         summary="Stagehand 3, agent cache", looks_like=looks_like_stagehand, read=_one(read_stagehand)
     ),

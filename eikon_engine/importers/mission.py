@@ -12,6 +12,8 @@ from eikon_engine.trace.actions import Action
 from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pydantic import JsonValue
 
 _ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
@@ -23,6 +25,8 @@ class ImportedSubgoal:
 
     description: str
     actions: tuple[Action, ...]
+    errors: Mapping[int, str] = field(default_factory=dict)
+    """What went wrong, by the place of an action among them, from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

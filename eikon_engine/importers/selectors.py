@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -70,9 +70,10 @@ def containing(text: str) -> Converted:
     return Converted(text=f"text={text}", rank=_TEXT)
 
 
-def attribute(name: str, value: str) -> Converted:
-    """Take the value of an attribute."""
-    return css(f"[{name}={quoted(value)}]")
+def attribute(name: str, value: str, *, tag: str = "") -> Converted:
+    """Take the value of an attribute; an `id` is as good as one written with `#`, whatever it holds."""
+    found = css(f"{tag}[{name}={quoted(value)}]")
+    return replace(found, rank=_ID) if name == "id" else found
 
 
 def quoted(text: str) -> str:
@@ -115,7 +116,7 @@ def from_selenium(locator: str) -> Converted | None:  # noqa: PLR0911 - one case
         return None
     match kind:
         case "id":
-            return Converted(text=f"[id={quoted(value)}]", rank=_ID)
+            return attribute("id", value)
         case "name":
             return attribute("name", value)
         case "css":

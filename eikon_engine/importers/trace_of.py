@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ForeignStepError
 from eikon_engine.trace.environment import Environment, Viewport
-from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SubgoalTrace, Succeeded
+from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Failed, SubgoalTrace, Succeeded
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.importers.mission import ImportedMission, ImportedSubgoal, Screen
 
+UNKNOWN_CODE: Final = "unknown"
 SHOWN: Final = 3
 """Steps named in a message, at most."""
 
@@ -55,10 +56,20 @@ def _subgoal(number: int, subgoal: ImportedSubgoal) -> SubgoalTrace:
         description=subgoal.description,
         status="complete",
         actions_taken=tuple(
-            ActionTrace(id=f"{attempt}_action_{place:03d}", sequence=place, action=action, result=Succeeded())
+            ActionTrace(
+                id=f"{attempt}_action_{place:03d}",
+                sequence=place,
+                action=action,
+                result=_result(subgoal.errors.get(place - 1)),
+            )
             for place, action in enumerate(subgoal.actions, start=1)
         ),
     )
+
+
+def _result(error: str | None) -> Succeeded | Failed:
+    """Other tools have codes of their own, if any: a failure is expected, whichever it was."""
+    return Succeeded() if error is None else Failed(code=UNKNOWN_CODE, message=error)
 
 
 def _environment(screen: Screen, now: datetime) -> Environment:
