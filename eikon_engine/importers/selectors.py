@@ -44,6 +44,11 @@ def best(selectors: Iterable[Converted]) -> Converted | None:
     return min(selectors, key=lambda each: each.rank, default=None)
 
 
+def positional(text: str) -> int:
+    """Return the rank of a selector of Playwright: it is weak where it finds an element by its place alone."""
+    return _WEAK if _POSITIONAL.search(text) else _CSS
+
+
 def css(text: str, test_ids: Sequence[str] = TEST_IDS) -> Converted:
     """Take a CSS selector; open shadow roots are looked into, as by `pierce/`."""
     written = f"css={text}" if text.startswith(_NOT_CSS) or "=" in text.split("[", maxsplit=1)[0] else text
