@@ -84,9 +84,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         ),
         downloads=tuple(seen for seen, _, _ in downloads),
         target=target,
-        console_errors=tuple(
-            clean(session, _without_reason(text)) for text in happened.console_errors if not text.startswith(OF_SOCKETS)
-        ),
+        console_errors=_console_errors(session, happened),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
         writes=_writes(session, happened),
@@ -96,6 +94,34 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         virtual_ms=virtual_ms,
     )
     return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads), happened=happened)
+
+
+def glimpse(session: Session, happened: Happenings) -> Observation:
+    """Take down what can be told without asking the pages anything, nor waiting for them."""
+    return Observation(
+        pages=tuple(
+            PageObservation(page=ordinal, url=session.redactor.text(page.url), title="")
+            for ordinal, page in session.ledger.open_pages()
+        ),
+        documents=_documents(session, happened),
+        opened=tuple(happened.opened),
+        closed=tuple(happened.closed),
+        dialogs=tuple(happened.dialogs),
+        console_errors=_console_errors(session, happened),
+        page_errors=tuple(clean(session, text) for text in happened.page_errors),
+        requests=tuple(sorted(_keys(session, happened))),
+        writes=_writes(session, happened),
+        begun_ms=session.rest.begun_ms,
+        acted_ms=session.rest.acted_ms,
+        virtual_ms=session.rest.used_ms,
+        settled=False,
+    )
+
+
+def _console_errors(session: Session, happened: Happenings) -> tuple[str, ...]:
+    return tuple(
+        clean(session, _without_reason(text)) for text in happened.console_errors if not text.startswith(OF_SOCKETS)
+    )
 
 
 async def _undisturbed(

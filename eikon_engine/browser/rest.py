@@ -146,12 +146,16 @@ class Rest:
                 await self._pass(max(0.0, at_ms + self.behind_ms - self.now_ms))
                 await self.quiesce()
             self.behind_ms = max(0.0, self.now_ms - at_ms)
-        self._turn_phase()
-        self._mark_ms = self._clock.now_ms
-        self.acted_ms = None
+        self.mark()
         if acts_at_ms is not None and self.acts_apart:
             await self._pass(max(0.0, acts_at_ms + self.behind_ms - self.now_ms))
             await self.quiesce()
+
+    def mark(self) -> None:
+        """Note that an action begins now."""
+        self._turn_phase()
+        self._mark_ms = self._clock.now_ms
+        self.acted_ms = None
 
     def act(self) -> None:
         """Note that the action acts on its target now: what came while it was looked for has come before."""

@@ -22,10 +22,11 @@ from eikon_engine.trace.secret_text import Secrets
 from eikon_engine.trace.url_map import UrlMap
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from playwright.async_api import Browser, BrowserContext, Page
 
+    from eikon_engine.browser.arrivals import DevTools
     from eikon_engine.browser.traffic import Traffic
     from eikon_engine.trace.blobs import BlobStore
     from eikon_engine.trace.environment import Environment
@@ -86,6 +87,8 @@ class Session:
     """What `redactor` maps addresses by."""
     uploads: BlobStore | None = None
     """Where the content of uploaded files lies."""
+    hearers: list[Callable[[DevTools], None]] = field(default_factory=list)
+    """What is given the protocol session of each page that a recording listens to, before it is switched on."""
 
     def page(self, ordinal: int) -> Page | None:
         """Return a page by ordinal; None if it is not open."""

@@ -54,6 +54,13 @@ class Draft:
     masks: list[Mask] = field(default_factory=list)
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of an action was doubled."""
+    _without_baseline: frozenset[str] = field(init=False)
+    """Actions of which the recording has none."""
+
+    def __post_init__(self) -> None:
+        """Look through the trace."""
+        actions = (each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken)
+        self._without_baseline = frozenset(each.id for each in actions if each.baseline is None)
 
     @property
     def patch(self) -> TracePatch:
@@ -123,12 +130,16 @@ class Draft:
         if len(self.masks) > before:
             names = [mask.name for mask in self.masks[before:]]
             return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}"
-        other = [each for each in agreements if is_met_otherwise(each) and each.recorded.id not in self.baselines]
+        other = [each for each in agreements if is_met_otherwise(each) and self._may_have_another(each.recorded.id)]
         for each in other:
             first = each.diverged[0]
             reason = f"{len(runs)} of {len(runs)} runs agreed against the recording: {first.code}: {first.message}"
             self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, reason)
         return f"a new baseline for {_ids(other)}" if other else ""
+
+    def _may_have_another(self, name: str) -> bool:
+        """Say whether a baseline may be given: once, and again where the recording has none and times have changed."""
+        return name not in self.baselines or name in self._without_baseline
 
     def _double(self, action: ActionAgreement) -> None:
         name = action.recorded.id

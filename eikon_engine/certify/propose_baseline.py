@@ -27,7 +27,7 @@ def lacks_baseline(action: ActionAgreement, run: RunSeen) -> bool:
         return False
     hit = run.hits.get((action.place.subgoal, action.place.sequence))
     known = hit is not None and _new_identities(action, hit) != (None, None)
-    return recorded.observation is None or known or _unknown_failure(action)
+    return recorded.baseline is None or known or _unknown_failure(action)
 
 
 def is_met_otherwise(action: ActionAgreement) -> bool:
@@ -40,9 +40,9 @@ def is_met_otherwise(action: ActionAgreement) -> bool:
 
 def baseline_of(action: ActionAgreement, run: RunSeen, dom: BlobStore, reason: str) -> SetObservation:
     """Make a baseline of what a run showed, its snapshots put into `dom`."""
-    observation = action.recorded.observation
+    observation = action.recorded.baseline
     if observation is None or action.diverged:
-        observation = _with_snapshots(action, run, dom)
+        observation = _at_recorded_times(_with_snapshots(action, run, dom), action.recorded.observation)
     hit = run.hits.get((action.place.subgoal, action.place.sequence))
     first, second = _new_identities(action, hit) if hit is not None else (None, None)
     return SetObservation(
@@ -64,6 +64,14 @@ def _with_snapshots(action: ActionAgreement, run: RunSeen, dom: BlobStore) -> Ob
         ref = None if snapshot is None else store_snapshot(dom, snapshot)
         pages.append(page.model_copy(update={"snapshot": ref}))
     return seen.model_copy(update={"pages": tuple(pages)})
+
+
+def _at_recorded_times(seen: Observation, recorded: Observation | None) -> Observation:
+    """Keep when an action began and how long it took, where it was recorded without waiting for the pages."""
+    if recorded is None or recorded.settled:
+        return seen
+    times = {"begun_ms": recorded.begun_ms, "acted_ms": recorded.acted_ms, "virtual_ms": recorded.virtual_ms}
+    return seen.model_copy(update=times)
 
 
 def _new_identities(action: ActionAgreement, hit: Hit) -> tuple[Identity | None, Identity | None]:

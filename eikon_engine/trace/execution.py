@@ -77,6 +77,11 @@ class ActionTrace(Record):
     """None where nothing was recorded to compare with."""
     artifacts: tuple[Artifact, ...] = ()
 
+    @property
+    def baseline(self) -> Observation | None:
+        """Return what a replay compares with: nothing where the pages had not come to rest."""
+        return self.observation if self.observation is not None and self.observation.settled else None
+
 
 class SkillInputRef(Record):
     """The stored document a skill worked on."""

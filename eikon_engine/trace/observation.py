@@ -120,3 +120,6 @@ class Observation(Record):
     """Page time when it acted on its target, in recordings by the natural clock; not compared."""
     virtual_ms: float = Field(default=0.0, ge=0)
     """Page time used by the action; not compared."""
+    settled: bool = True
+    """Whether the pages had come to rest. They were not waited for while an agent was watched: then only the times are
+    used, and certifying gives what is compared."""
