@@ -251,7 +251,7 @@ class StepRunner:
     def _unverifiable(self, recorded: ActionTrace, performed: Performed) -> tuple[str, ...]:
         notes = []
         if recorded.observation is not None and recorded.baseline is None:
-            notes.append("the pages had not come to rest when they were recorded; `eikon certify` gives what to compare")
+            notes.append("the pages had not come to rest when they were recorded; `eikon certify` gives a baseline")
         elif recorded.observation is None:
             notes.append("nothing was recorded to compare the pages with")
         elif performed.observation is None:

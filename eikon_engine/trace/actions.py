@@ -11,8 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.target import Target
+from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.target import Identity, Target
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
 MouseButton: TypeAlias = Literal["left", "middle", "right"]
@@ -169,6 +169,55 @@ class SetValue(_TargetAction):
     text: Text
 
 
+class Focus(_TargetAction):
+    """Give an element the focus."""
+
+    type: Literal["focus"] = "focus"
+
+
+class DispatchEvent(_TargetAction):
+    """Send an event that a script makes to an element."""
+
+    type: Literal["dispatch_event"] = "dispatch_event"
+    event: str = Field(min_length=1)
+    """Type of the event, such as `click`."""
+    init: FiniteJson = None
+    """Properties of the event."""
+
+
+class Mouse(_Action):
+    """Move the pointer to a place of the page, or press, release or click there: for agents that go by pictures."""
+
+    type: Literal["mouse"] = "mouse"
+    event: Literal["move", "down", "up", "click"]
+    x: float
+    """From the left edge of the viewport, in CSS pixels."""
+    y: float
+    button: MouseButton = "left"
+    click_count: int = Field(default=1, ge=1)
+    delay_ms: float = 0.0
+    steps: int = Field(default=1, ge=1)
+    """Moves in between, counting the last one."""
+    under: Identity | None = None
+    """The element that lay there, in the main frame; for `down` and `click` it has to be the same one."""
+
+
+class Key(_Action):
+    """Press a key and hold it, or let it go; whatever has the focus gets it."""
+
+    type: Literal["key"] = "key"
+    event: Literal["down", "up"]
+    key: str = Field(min_length=1)
+
+
+class InsertText(_Action):
+    """Give a text to whatever has the focus, at once or key by key."""
+
+    type: Literal["insert_text"] = "insert_text"
+    text: Text
+    key_by_key: bool = False
+
+
 class SetInputFiles(_TargetAction):
     """Give files to an upload field."""
 
@@ -258,6 +307,20 @@ class ClosePage(_Action):
     type: Literal["close_page"] = "close_page"
 
 
+class OpenPage(_Action):
+    """Open an empty page, which gets the ordinal `page`."""
+
+    type: Literal["open_page"] = "open_page"
+
+
+class SetViewport(_Action):
+    """Give a page another size, in CSS pixels."""
+
+    type: Literal["set_viewport"] = "set_viewport"
+    width: int = Field(gt=0)
+    height: int = Field(gt=0)
+
+
 class Download(_PointerAction):
     """Click on something that downloads a file."""
 
@@ -338,6 +401,11 @@ Action: TypeAlias = Annotated[
     | Press
     | SelectOption
     | SetValue
+    | Focus
+    | DispatchEvent
+    | Mouse
+    | Key
+    | InsertText
     | Check
     | Uncheck
     | SetInputFiles
@@ -346,7 +414,9 @@ Action: TypeAlias = Annotated[
     | WaitFor
     | AnswerDialog
     | SwitchPage
+    | OpenPage
     | ClosePage
+    | SetViewport
     | Download
     | Screenshot
     | ExtractDom

@@ -120,7 +120,9 @@ def _require_new(context: BrowserContext) -> None:
         raise UsageError(message)
     for page in context.pages:
         if page.url not in BLANK:
-            message = f"wanted pages that show nothing yet, found {page.url}; record from before its first navigation on"
+            message = (
+                f"wanted pages that show nothing yet, found {page.url}; record from before its first navigation on"
+            )
             raise UsageError(message)
 
 

@@ -1,4 +1,4 @@
-"""Hear of the WebSockets of a watched context over the DevTools protocol (domain Network); nothing is put in between."""
+"""Hear of the WebSockets of a watched context over the DevTools protocol (domain Network); nothing is in between."""
 
 from __future__ import annotations
 

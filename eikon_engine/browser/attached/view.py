@@ -1,8 +1,8 @@
 """Look at the objects of somebody's Playwright client without touching what its user holds.
 
-A client keeps one public wrapper for each of its objects, of the kind that its user drives: synchronous or not. A view is
-one more wrapper, always of the asynchronous kind, and kept apart. Its classes are those of `playwright.async_api`, their
-functions bound to a mapping of our own (`playwright/_impl/_impl_to_api_mapping.py`).
+A client keeps one public wrapper for each of its objects, of the kind that its user drives: synchronous or not. A view
+is one more wrapper, always of the asynchronous kind, and kept apart. Its classes are those of `playwright.async_api`,
+their functions bound to a mapping of our own (`playwright/_impl/_impl_to_api_mapping.py`).
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class Views:
         view: Page = self._mapping.from_impl(impl)
         return view
 
-    def _view_class(self, api_class: type) -> type:
+    def _view_class(self, api_class: type) -> Any:  # noqa: ANN401 - a class made at run time
         def wrap_handler(_view: object, handler: Callable[..., Any]) -> Callable[..., Any]:
             return self._listener(handler)
 
         own = _bound_anew(api_class, {"mapping": self._mapping})
-        own._wrap_handler = wrap_handler  # type: ignore[attr-defined] # noqa: SLF001 - every wrapper has it
+        own._wrap_handler = wrap_handler  # noqa: SLF001 - every wrapper has it
         return own
 
     def _listener(self, handler: Callable[..., Any]) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from eikon_engine.browser.perform import condition, form, keyboard, navigation, page, pointer
+from eikon_engine.browser.perform import condition, form, keyboard, navigation, page, pointer, raw
 from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.trace import actions
 
@@ -29,9 +29,18 @@ _Field: TypeAlias = (
     | actions.SetInputFiles
     | actions.Scroll
 )
+_Raw: TypeAlias = actions.DispatchEvent | actions.Focus | actions.InsertText | actions.Key | actions.Mouse
+_Page: TypeAlias = (
+    actions.AnswerDialog
+    | actions.ClosePage
+    | actions.OpenPage
+    | actions.Screenshot
+    | actions.SetViewport
+    | actions.SwitchPage
+)
 
 
-async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C901, PLR0911 - one case a kind
+async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PLR0911 - one case a kind
     """Perform exactly one action, once.
 
     Raises:
@@ -49,14 +58,17 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C9
             return await condition.wait_for(session, action)
         case actions.Assert():
             return await condition.demand(session, action)
-        case actions.AnswerDialog():
-            return await page.answer_dialog(session, action)
-        case actions.SwitchPage():
-            return await page.switch_page(session, action)
-        case actions.ClosePage():
-            return await page.close_page(session, action)
-        case actions.Screenshot():
-            return await page.screenshot(session, action)
+        case (
+            actions.AnswerDialog()
+            | actions.SwitchPage()
+            | actions.OpenPage()
+            | actions.ClosePage()
+            | actions.SetViewport()
+            | actions.Screenshot()
+        ):
+            return await _perform_on_page(session, action)
+        case actions.DispatchEvent() | actions.Focus() | actions.InsertText() | actions.Key() | actions.Mouse():
+            return await _perform_raw(session, action)
         case actions.ExtractDom() | actions.Note():
             require_page(session, action.page)
             return Deed()
@@ -86,6 +98,40 @@ async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
             return await pointer.drag(session, action)
         case actions.Download():
             return await pointer.download(session, action)
+        case _:
+            assert_never(action)
+
+
+async def _perform_on_page(session: Session, action: _Page) -> Deed:
+    match action:
+        case actions.AnswerDialog():
+            return await page.answer_dialog(session, action)
+        case actions.SwitchPage():
+            return await page.switch_page(session, action)
+        case actions.OpenPage():
+            return await page.open_page(session, action)
+        case actions.ClosePage():
+            return await page.close_page(session, action)
+        case actions.SetViewport():
+            return await page.set_viewport(session, action)
+        case actions.Screenshot():
+            return await page.screenshot(session, action)
+        case _:
+            assert_never(action)
+
+
+async def _perform_raw(session: Session, action: _Raw) -> Deed:
+    match action:
+        case actions.DispatchEvent():
+            return await raw.dispatch_event(session, action)
+        case actions.Focus():
+            return await raw.focus(session, action)
+        case actions.InsertText():
+            return await raw.insert_text(session, action)
+        case actions.Key():
+            return await raw.key(session, action)
+        case actions.Mouse():
+            return await raw.mouse(session, action)
         case _:
             assert_never(action)
 
