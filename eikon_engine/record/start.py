@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.session import SessionOptions
+    from eikon_engine.browser.session import Session, SessionOptions
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.record.write import BundleWriter
 
@@ -62,8 +62,13 @@ async def keep_start(worker: BrowserWorker, writer: BundleWriter, options: Sessi
     Cookies are those that the browser took; the rest is what it was given, since reading it back would load pages.
     """
     given = options.storage_state or {"origins": []}
-    redact = worker.session.redactor.redact_texts
     state: StorageState = {**given, "cookies": await worker.session.context.cookies()}
+    return write_start(worker.session, writer, options, state)
+
+
+def write_start(session: Session, writer: BundleWriter, options: SessionOptions, state: StorageState) -> StartState:
+    """Write it as it is known."""
+    redact = session.redactor.redact_texts
     writer.write_file(STORAGE_STATE_FILE, _text(redact(state)))
     session_storage: dict[str, JsonValue] = {origin: {**items} for origin, items in options.session_storage.items()}
     if session_storage:

@@ -21,6 +21,7 @@ from eikon_engine.trace.execution import (
 from eikon_engine.trace.journal import JOURNAL_FILE, JournalWriter, read_journal
 from eikon_engine.trace.journal_records import (
     ActionDone,
+    CompletionDone,
     ExtractionMade,
     FailureNoted,
     Header,
@@ -28,6 +29,7 @@ from eikon_engine.trace.journal_records import (
     SkillDone,
     SubgoalEnded,
     SubgoalStarted,
+    ToolDone,
     WarningNoted,
 )
 from eikon_engine.trace.serializer import write_trace
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.trace.dom import PageSnapshot
-    from eikon_engine.trace.execution import Failure
+    from eikon_engine.trace.execution import CompletionUsage, Failure, ToolUsage
 
 TRACE_FILE = "trace.json"
 
@@ -92,6 +94,14 @@ class BundleWriter:
         """Add the use of a skill to its attempt."""
         self._journal.append(SkillDone(attempt=attempt.id, skill=usage))
 
+    def add_tool(self, attempt: Attempt, usage: ToolUsage) -> None:
+        """Add the call of a tool to its attempt."""
+        self._journal.append(ToolDone(attempt=attempt.id, tool=usage))
+
+    def add_completion(self, attempt: Attempt, usage: CompletionUsage) -> None:
+        """Add the answer of a language model to its attempt."""
+        self._journal.append(CompletionDone(attempt=attempt.id, completion=usage))
+
     def add_extraction(self, name: str, value: JsonValue) -> None:
         """Add data that the mission brought home."""
         self._journal.append(ExtractionMade(extraction=Extraction(name=name, value=value)))
@@ -133,6 +143,11 @@ class BundleWriter:
         journal = self._directory / JOURNAL_FILE
         write_trace(read_journal(journal), self._directory / TRACE_FILE)
         journal.unlink()
+
+    def discard(self) -> None:
+        """Leave nothing behind of a recording that did not begin."""
+        self.close()
+        (self._directory / JOURNAL_FILE).unlink()
 
     def close(self) -> None:
         """Let the files go."""

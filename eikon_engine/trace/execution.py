@@ -109,6 +109,29 @@ class SkillUsage(Record):
     """Whether `output` is what the skill returned; false where the recording kept none."""
 
 
+class ToolUsage(Record):
+    """One call of a tool that is no browser, in its place among the actions; a replay calls none."""
+
+    id: str
+    sequence: int = Field(ge=1)
+    tool: str = Field(min_length=1)
+    arguments: dict[str, FiniteJson] = Field(default_factory=dict)
+    result: Result
+    output: FiniteJson = None
+
+
+class CompletionUsage(Record):
+    """One answer of a language model, in its place among the actions; a replay asks none."""
+
+    id: str
+    sequence: int = Field(ge=1)
+    model: str | None = None
+    prompt: FiniteJson
+    """A text, or messages in the form of the model."""
+    response: FiniteJson = None
+    result: Result
+
+
 class SubgoalTrace(Record):
     """One attempt at one step of the mission's plan."""
 
@@ -122,10 +145,12 @@ class SubgoalTrace(Record):
     error: str | None = None
     actions_taken: tuple[ActionTrace, ...] = ()
     skills_used: tuple[SkillUsage, ...] = ()
+    tools_used: tuple[ToolUsage, ...] = ()
+    completions: tuple[CompletionUsage, ...] = ()
 
     @model_validator(mode="after")
     def _sequences_are_unique(self) -> Self:
-        counts = Counter(step.sequence for step in self.steps)
+        counts = Counter(each.sequence for each in (*self.steps, *self.tools_used, *self.completions))
         twice = sorted(sequence for sequence, count in counts.items() if count > 1)
         if twice:
             message = f"sequence {twice[0]} of subgoal attempt {self.id} is used {counts[twice[0]]} times"
@@ -134,7 +159,7 @@ class SubgoalTrace(Record):
 
     @property
     def steps(self) -> tuple[ActionTrace | SkillUsage, ...]:
-        """Return actions and skills in their one order."""
+        """Return actions and skills, which a replay repeats, in their one order."""
         return tuple(sorted((*self.actions_taken, *self.skills_used), key=lambda step: step.sequence))
 
 

@@ -9,12 +9,14 @@ from pydantic import AwareDatetime, Field
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
+    CompletionUsage,
     ExecutionTrace,
     Extraction,
     Failure,
     MissionStatus,
     SkillUsage,
     SubgoalTrace,
+    ToolUsage,
 )
 from eikon_engine.trace.record import Record
 
@@ -49,6 +51,22 @@ class SkillDone(Record):
     record: Literal["skill"] = "skill"
     attempt: str
     skill: SkillUsage
+
+
+class ToolDone(Record):
+    """A tool was called."""
+
+    record: Literal["tool"] = "tool"
+    attempt: str
+    tool: ToolUsage
+
+
+class CompletionDone(Record):
+    """A language model answered."""
+
+    record: Literal["completion"] = "completion"
+    attempt: str
+    completion: CompletionUsage
 
 
 class SubgoalEnded(Record):
@@ -102,6 +120,8 @@ JournalRecord: TypeAlias = Annotated[
     | SubgoalStarted
     | ActionDone
     | SkillDone
+    | ToolDone
+    | CompletionDone
     | SubgoalEnded
     | WarningNoted
     | ArtifactKept

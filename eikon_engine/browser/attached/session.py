@@ -71,6 +71,12 @@ def context_of(wrapper: object) -> object:
     return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
 
 
+def is_over(wrapper: Any) -> bool:  # noqa: ANN401 - a page or a context of either kind
+    """Say whether the loop that a client ran in has ended."""
+    fiber = getattr(wrapper, "_dispatcher_fiber", None)
+    return bool(wrapper._loop.is_closed() or (fiber is not None and fiber.dead))  # noqa: SLF001 - has no public name
+
+
 async def watch(
     wrapper: object,
     *,

@@ -70,13 +70,14 @@ class Tap:
             self._connection.send_message_to_server = self._send
         self._listener = _Nobody()
 
-    def send(self, target: Any, method: str, params: Mapping[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
-        """Send a call of ours now; the future is that of its answer.
+    def send(self, target: Any, method: str, params: Mapping[str, Any]) -> asyncio.Future[Any] | None:  # noqa: ANN401 - as above
+        """Send a call of ours now, and return where its answer will be; None where what it is made on is gone."""
+        from playwright.async_api import Error
 
-        Raises:
-            playwright.async_api.Error: the connection, or the object, is gone.
-        """
-        return self._send(target, method, params, {"internal": True, "timeout": 0})
+        try:
+            return self._send(target, method, params, {"internal": True, "timeout": 0})
+        except Error:
+            return None
 
     def _pass_on(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
         if OURS.get():

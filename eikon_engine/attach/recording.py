@@ -1,0 +1,182 @@
+"""One recording of a mission that somebody else drives: what it is made of, how it begins and how it ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.browser.attached.session import context_of, is_over, kept_options, unwatch, watch
+from eikon_engine.browser.attached.tap import Tap
+from eikon_engine.browser.attached.view import impl_of
+from eikon_engine.errors import EikonError, UsageError
+from eikon_engine.record.attempts import Attempts
+from eikon_engine.record.onlooker import Onlooker
+from eikon_engine.record.recorder import describe_error, new_mission_id
+from eikon_engine.record.start import write_start
+from eikon_engine.record.write import BundleWriter
+from eikon_engine.skills import default_skills
+from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from eikon_engine.attach.options import AttachOptions
+    from eikon_engine.browser.attached.session import Watched
+    from eikon_engine.browser.session import Session
+    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.trace.execution import StartState
+
+
+class Recording:
+    """Watch a context from `begin` to `end`, and write its bundle."""
+
+    def __init__(self, wrapper: object, mission_text: str, directory: Path, options: AttachOptions) -> None:
+        """Record what happens in the context of `wrapper`, a page or the context itself.
+
+        Raises:
+            UsageError: it is neither.
+        """
+        self._wrapper: Any = context_of(wrapper)
+        self._mission_text = mission_text
+        self._directory = directory
+        self._options = options
+        self._faults: list[Exception] = []
+        self.skills = options.skills or default_skills()
+
+    @property
+    def is_synchronous(self) -> bool:
+        """Say whether the agent drives the synchronous API."""
+        return hasattr(self._wrapper, "_sync")
+
+    @property
+    def is_gone(self) -> bool:
+        """Say whether the loop of the agent has ended."""
+        return is_over(self._wrapper)
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """Return the values that are written nowhere, by name: those that were given and those that were found."""
+        return self.session.secrets.values
+
+    @property
+    def directory(self) -> Path:
+        """Return the folder of the bundle."""
+        return self._directory
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - what the work gives, or where it will be
+        """Do something in the loop of the agent: at once for a synchronous one, else to be awaited."""
+        return self._wrapper._sync(work) if self.is_synchronous else work  # noqa: SLF001 - the loop has no public name
+
+    async def begin(self) -> None:
+        """Begin to watch.
+
+        Raises:
+            UsageError: the context cannot be recorded, or not from now on.
+            OutputError: a recording is there already, or the folder cannot be written.
+        """
+        options = self._options
+        self.writer = BundleWriter(self._directory)
+        try:
+            now = options.now()
+            self._watched: Watched = await watch(
+                self._wrapper,
+                secrets=options.secrets,
+                network=self.writer.network,
+                now=now,
+                on_fault=self._faults.append,
+            )
+        except EikonError:
+            self.writer.discard()
+            raise
+        self.session: Session = self._watched.session
+        text = self.clean(self._mission_text)
+        self.writer.begin(
+            ExecutionTrace(
+                id=options.new_id(),
+                mission_id=options.mission_id or new_mission_id(text, now),
+                mission_text=text,
+                started_at=now,
+                status="running",
+                environment=self.session.environment,
+                start=self._start(),
+                network=NetworkPart(),
+            )
+        )
+        self.attempts = Attempts(self.writer, self.clean, options.now)
+        self._onlooker = Onlooker(self._watched, self.writer, self.attempts, options.now, text)
+        self._tap = Tap(impl_of(self._wrapper)._connection, self._onlooker, self._faults.append)  # noqa: SLF001 - as above
+        self._onlooker.tap = self._tap
+        self._tap.open()
+
+    def _start(self) -> StartState:
+        options = kept_options(self._watched)
+        return write_start(self.session, self.writer, options, self._watched.storage_state)
+
+    async def end(self, error: BaseException | None) -> None:
+        """Write what is still to be written, and let the context go; `error` is what ended the mission."""
+        try:
+            await self._onlooker.flush()
+            self.attempts.end(error)
+        finally:
+            await self._let_go()
+        self._complete(error)
+
+    def give_up(self, error: BaseException | None) -> None:
+        """End without the loop of the agent, which is gone."""
+        self._tap.close()
+        self._onlooker.close()
+        self.writer.warn("the client of the agent was gone before the recording ended; what was on its way is lost")
+        self._complete(error)
+
+    async def begin_subgoal(self, description: str, subgoal_id: str | None) -> None:
+        """Begin an attempt; what was done outside of any before is one of its own."""
+        await self._onlooker.flush()
+        self._onlooker.end_outside()
+        self.attempts.begin(description, subgoal_id)
+
+    async def end_subgoal(self, error: BaseException | None) -> None:
+        """End the attempt."""
+        await self._onlooker.flush()
+        self.attempts.end(error)
+
+    def attempt(self) -> Attempt:
+        """Return the attempt under way; what is done outside of any is one of its own."""
+        return self._onlooker.attempt()
+
+    def clean(self, text: str) -> str:
+        """Put the names of secrets in the place of their values."""
+        return self.session.redactor.text(text)
+
+    def clean_value(self, value: JsonValue) -> JsonValue:
+        """Put the names of secrets in the place of their values, in all texts of a value."""
+        return self.session.redactor.redact_texts(value)
+
+    async def _let_go(self) -> None:
+        self._tap.close()
+        self._onlooker.close()
+        await unwatch(self._watched)
+
+    def _complete(self, error: BaseException | None) -> None:
+        ledger = self.session.ledger
+        for each in filter(None, (error, ledger.fault, *self._faults)):
+            self.writer.add_failure(Failure(message=self.clean(describe_error(each))))
+        if error is not None:
+            self.attempts.say("failed" if isinstance(error, Exception) else "aborted")
+        notes = (*self._watched.warnings, *self._watched.capture.warnings, *self.session.traffic.outcome().notes)
+        for warning in (*notes, *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._faults)):
+            self.writer.warn(self.clean(warning))
+        self.writer.end(self._options.now(), self.attempts.status)
+
+
+def require_kind(recording: Recording, *, synchronous: bool) -> None:
+    """Raise where the block is of another kind than the agent.
+
+    Raises:
+        UsageError: `with` around an asynchronous agent, or the other way round.
+    """
+    if recording.is_synchronous != synchronous:
+        wanted, kind = ("with", "synchronous") if recording.is_synchronous else ("async with", "asynchronous")
+        message = f"wanted `{wanted} record_mission(…)` around an agent that drives the {kind} API; change the block"
+        raise UsageError(message)

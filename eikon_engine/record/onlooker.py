@@ -1,0 +1,370 @@
+"""Record what an agent does while it does it, without being noticed: no call of its waits for one of ours.
+
+Time runs by itself. An action begins when its call is sent; it acts as soon as its element is ready, or at the latest
+when the call returns; its time is over when the next one begins, or `SETTLE_S` later. What its pages show is not waited
+for: certifying gives what replays compare.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.browser.attached import element
+from eikon_engine.browser.attached.client import (
+    context_impl,
+    dialog_of,
+    failure_of,
+    frame_impl,
+    frames_to,
+    handle_of,
+    page_impl,
+)
+from eikon_engine.browser.attached.view import impl_of
+from eikon_engine.browser.ledger import Happenings, describe_download
+from eikon_engine.browser.observe import glimpse
+from eikon_engine.record.agent_actions import UnspokenError, action_of, is_action
+from eikon_engine.record.doing import Doing
+from eikon_engine.record.hidden import hide_secrets
+from eikon_engine.trace.actions import AnswerDialog, FileInput, SwitchPage
+from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+from eikon_engine.trace.identity import weakness
+from eikon_engine.trace.observation import DialogSeen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from eikon_engine.browser.attached.session import Watched
+    from eikon_engine.browser.attached.tap import Call, Tap
+    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.record.attempts import Attempts
+    from eikon_engine.record.write import BundleWriter
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import Result
+    from eikon_engine.trace.observation import Observation
+
+SETTLE_S: Final = 0.5
+"""Wall time after which an action is over though the agent does nothing else."""
+UNKNOWN: Final = "unknown"
+_HANDLES: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
+"""Calls that give a handle, and where it stands in their answer."""
+
+
+class Onlooker:
+    """Hear of the calls of an agent, and write down what they come to."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        writer: BundleWriter,
+        attempts: Attempts,
+        now: Callable[[], datetime],
+        mission_text: str,
+    ) -> None:
+        """Begin with nothing under way; `mission_text` describes what is done outside of any subgoal."""
+        self._watched = watched
+        self._session = watched.session
+        self._writer = writer
+        self._attempts = attempts
+        self._now = now
+        self._mission_text = mission_text
+        self.tap: Tap | None = None
+        self._context = impl_of(watched.session.context)
+        self._base_url = self._context._options.get("baseURL")  # noqa: SLF001 - options have no public name
+        self._doing: dict[Call, Doing] = {}
+        self._current: Doing | None = None
+        self._open: set[Doing] = set()
+        """Not written yet."""
+        self._written = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._selectors: dict[Any, str] = {}
+        """How the elements of handles were found."""
+        self._outside: Attempt | None = None
+        self._known_pages: set[int] = {0}
+        self._unspoken: Counter[tuple[str, str]] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def begun(self, call: Call) -> None:
+        """Begin an action, if a call is one."""
+        if self._is_closed or context_impl(call) is not self._context:
+            return
+        if call.name in {"Dialog.accept", "Dialog.dismiss"}:
+            self._answer_dialog(call)
+            return
+        name, params = self._on_frame(call)
+        if not self._is_spoken(name, params) or self._is_first_page(name):
+            return
+        self._finish()
+        page = self._page_of(call, name)
+        self._switch_to(page, name)
+        self._session.rest.mark()
+        attempt = self.attempt()
+        doing = self._current = self._doing[call] = Doing(
+            call=call,
+            name=name,
+            params=params,
+            page=page,
+            frames=frames_to(frame_impl(call)) if call.name.startswith(("Frame.", "ElementHandle.")) else (),
+            base_url=self._base_url,
+            attempt=attempt,
+            sequence=attempt.next_sequence(),
+            started_at=self._now(),
+            files=self._files(params) if name == "Frame.setInputFiles" else (),
+        )
+        self._open.add(doing)
+        self._look(doing)
+
+    def ended(self, call: Call, answer: Mapping[str, Any] | None, error: Exception | None) -> None:
+        """End an action, if a call was one."""
+        self._keep_handle(call, answer)
+        doing = self._doing.pop(call, None)
+        if doing is None:
+            return
+        doing.ended_at = self._now()
+        doing.answer = answer or {}
+        doing.result = self._result(doing, answer, error)
+        if doing is self._current:
+            self._session.rest.act()
+            if doing.element is None or not doing.element.count:
+                self._look(doing)
+            self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._finish)
+        self._write(doing)
+
+    async def flush(self) -> None:
+        """End what is under way, and write it."""
+        self._finish()
+        while self._open:
+            self._written.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_S):
+                    await self._written.wait()
+                continue
+            for doing in tuple(self._open):  # its page is gone, and answers nothing
+                doing.waits = 0
+                doing.result = doing.result or Failed(code=UNKNOWN, message="it had not ended when the recording did")
+                self._write(doing)
+
+    def close(self) -> None:
+        """Hear no more."""
+        self._is_closed = True
+        for (name, why), times in self._unspoken.items():
+            self._writer.warn(f"{name} was called {times} times: {why}")
+
+    def attempt(self) -> Attempt:
+        """Return the attempt under way; what is done outside of any subgoal is one of its own."""
+        current = self._attempts.current
+        if current is None:
+            current = self._outside = self._attempts.begin(self._mission_text)
+        return current
+
+    def end_outside(self) -> None:
+        """End what was done outside of any subgoal, as one begins."""
+        if self._outside is not None and self._attempts.current is self._outside:
+            self._attempts.end()
+
+    def _on_frame(self, call: Call) -> tuple[str, Mapping[str, Any]]:
+        """Say a call on a handle as one on its frame, by what the handle was found by."""
+        kind, _, method = call.name.partition(".")
+        if kind != "ElementHandle" or not is_action(f"Frame.{method}"):
+            return call.name, call.params
+        selector = self._selectors.get(call.object, "")
+        return f"Frame.{method}", {**call.params, "selector": selector or "*"}
+
+    def _keep_handle(self, call: Call, answer: Mapping[str, Any] | None) -> None:
+        where = _HANDLES.get(call.name)
+        handle = handle_of((answer or {}).get(where)) if where else None
+        if handle is not None:
+            self._selectors[handle] = str(call.params["selector"])
+
+    def _is_spoken(self, name: str, params: Mapping[str, Any]) -> bool:
+        """Say whether a call is an action of ours; count those that do something and are none."""
+        if name == "Frame.waitForSelector" and params.get("state") == "attached":
+            return False  # how locators find the element of a handle
+        try:
+            return action_of(name, params, page=0, timeout_ms=None) is not None
+        except UnspokenError as error:
+            self._unspoken[name, str(error)] += 1
+            return False
+
+    def _is_first_page(self, name: str) -> bool:
+        """Say whether a call opens the page that a replay begins with."""
+        return name == "BrowserContext.newPage" and not self._session.ledger.pages
+
+    def _page_of(self, call: Call, name: str) -> int:
+        if name == "BrowserContext.newPage":
+            return len(self._session.ledger.pages)
+        impl = page_impl(call)
+        known = (number for number, page in enumerate(self._session.ledger.pages) if impl_of(page) is impl)
+        return next(known, 0)
+
+    def _switch_to(self, page: int, name: str) -> None:
+        """Record that a page is waited for, before the first thing that is done to it."""
+        if page in self._known_pages or name in {"Page.close", "Page.bringToFront"}:
+            return
+        self._known_pages.add(page)
+        if name == "BrowserContext.newPage":
+            return
+        rest = self._session.rest
+        rest.mark()
+        rest.end()
+        attempt = self.attempt()
+        self._add(attempt, attempt.next_sequence(), SwitchPage(page=page), self._glimpse())
+
+    def _files(self, params: Mapping[str, Any]) -> tuple[FileInput, ...]:
+        given = [
+            (each["name"], each.get("mimeType"), base64.b64decode(each["buffer"]))
+            for each in params.get("payloads") or ()
+        ]
+        for path in map(Path, params.get("localPaths") or ()):
+            given.append((path.name, None, path.read_bytes()))  # noqa: PERF401 - a list of two kinds
+        return tuple(
+            FileInput(name=name, mime_type=kind or "application/octet-stream", content=self._writer.store_file(content))
+            for name, kind, content in given
+        )
+
+    def _look(self, doing: Doing) -> None:
+        """Ask which element it is about; the question comes to the browser before the call."""
+        if doing.call.name.startswith("ElementHandle."):
+            self._ask(doing, doing.call.object, "evaluateExpression", {"expression": element.OF_HANDLE})
+        elif doing.name in {"Page.mouseClick", "Page.mouseDown"}:
+            place = [doing.params["x"], doing.params["y"]] if "x" in doing.params else None
+            frame = frame_impl(doing.call)
+            told = element.argument(place)
+            self._ask(doing, frame, "evaluateExpression", {"expression": element.AT_POINT, "arg": told})
+        elif doing.targets:
+            for number, selector in enumerate(doing.targets):
+                asked = {"selector": selector, "expression": element.OF_SELECTOR}
+                self._ask(doing, frame_impl(doing.call), "evalOnSelectorAll", asked, second=number == 1)
+        else:
+            self._session.rest.act()
+
+    def _ask(self, doing: Doing, target: object, method: str, params: dict[str, Any], *, second: bool = False) -> None:
+        asked = {"isFunction": True, "arg": element.argument(), **params}
+        answer = self.tap.send(target, method, asked) if self.tap is not None else None
+        if answer is None:
+            return
+        doing.waits += 1
+        answer.add_done_callback(lambda done: self._take(doing, done, second=second))
+
+    def _take(self, doing: Doing, done: asyncio.Future[Any], *, second: bool) -> None:
+        """Take the answer; an element that is ready is acted on now."""
+        doing.waits -= 1
+        if not done.cancelled() and done.exception() is None:
+            seen = element.read_element(done.result())
+            if second:
+                doing.second = seen
+            elif seen is not None:
+                doing.element = seen
+                self._keep_password(doing)
+                if seen.is_ready and doing is self._current and doing.name != "Frame.waitForSelector":
+                    self._session.rest.act()
+        self._write(doing)
+
+    def _keep_password(self, doing: Doing) -> None:
+        """Keep what is typed into a password field out of everything from now on."""
+        identity = doing.element.identity if doing.element is not None else None
+        text = doing.params.get("value", doing.params.get("text"))
+        if identity is not None and ("type", "password") in identity.attributes and isinstance(text, str):
+            self._session.keep_secret(text)
+
+    def _finish(self) -> None:
+        """Let the time of the action under way be over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        doing, self._current = self._current, None
+        if doing is None:
+            return
+        self._session.rest.end()
+        happened = self._session.ledger.take()
+        doing.observation = glimpse(self._session, happened)
+        for page, download in happened.downloads:
+            doing.waits += 1
+            task = asyncio.ensure_future(self._take_download(doing, page, download))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._write(doing)
+
+    async def _take_download(self, doing: Doing, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
+        seen, content = await describe_download(page, download)
+        if content is not None:
+            self._watched.capture.take_download(self._session.redactor.text(download.url), seen.name, content)
+        if doing.observation is not None:
+            doing.observation = doing.observation.model_copy(update={"downloads": (*doing.observation.downloads, seen)})
+        doing.waits -= 1
+        self._write(doing)
+
+    def _write(self, doing: Doing) -> None:
+        if not doing.is_complete or doing not in self._open:
+            return
+        self._open.discard(doing)
+        trace = doing.trace()
+        self._writer.add_action(
+            doing.attempt, trace.model_copy(update={"action": hide_secrets(self._session, trace.action)})
+        )
+        for warning in (*doing.warnings, *_weak(trace)):
+            self._writer.warn(self._session.redactor.text(warning))
+        self._written.set()
+
+    def _result(self, doing: Doing, answer: Mapping[str, Any] | None, error: Exception | None) -> Result:
+        if error is not None:
+            code, message = failure_of(error, doing.name)
+            return Failed(code=code, message=self._session.redactor.text(message))
+        return Succeeded() if answer is not None else Failed(code=UNKNOWN, message="the agent gave it up")
+
+    def _answer_dialog(self, call: Call) -> None:
+        """Record how the agent answered a dialog: before the action that opened it, which begins again now."""
+        kind, message, default = dialog_of(call)
+        accept, text = call.name == "Dialog.accept", call.params.get("promptText")
+        page = self._page_of(call, call.name)
+        doing, rest = self._current, self._session.rest
+        if kind in {"confirm", "prompt"} and accept:
+            if doing is None or doing.result is not None:
+                self._writer.warn(f"a {kind} that no action opened was accepted; a replay dismisses it")
+            else:
+                rest.end()
+                answer = AnswerDialog(page=page, accept=True, text=default if text is None else text)
+                self._add(doing.attempt, doing.sequence, answer, self._glimpse())
+                doing.sequence = doing.attempt.next_sequence()
+                rest.mark()
+                rest.act()
+        clean = self._session.redactor.text
+        if kind in {"alert", "beforeunload", "confirm", "prompt"}:
+            answered = "accepted" if accept else "dismissed"
+            self._session.ledger.note_dialog(
+                DialogSeen(page=page, kind=kind, message=clean(message), answer=answered)  # type: ignore[arg-type] # the set above is the literal
+            )
+
+    def _glimpse(self) -> Observation:
+        """Say of something that took no time when it was."""
+        return glimpse(self._session, Happenings())
+
+    def _add(self, attempt: Attempt, sequence: int, action: Action, seen: Observation) -> None:
+        now = self._now()
+        trace = ActionTrace(
+            id=f"{attempt.id}_action_{sequence:03d}",
+            sequence=sequence,
+            started_at=now,
+            ended_at=now,
+            action=hide_secrets(self._session, action),
+            result=Succeeded(),
+            observation=seen,
+        )
+        self._writer.add_action(attempt, trace)
+
+
+def _weak(trace: ActionTrace) -> list[str]:
+    """Name the targets that could be taken for others."""
+    found = []
+    for target in (getattr(trace.action, name, None) for name in ("target", "to")):
+        identity = getattr(target, "identity", None)
+        why = None if identity is None else weakness(identity)
+        if why is not None:
+            found.append(f"{trace.id}: the target {target} is weak: {why}")
+    return found
