@@ -49,8 +49,7 @@ class AgentMission:
     def skill(
         self, name: str, *, page: int = 0, frame: str = "", parameters: Mapping[str, JsonValue] | None = None
     ) -> Any:  # noqa: ANN401 - its output, or where it will be
-        """Run a skill on the DOM of a page as it is now, record its use, and return its output: to be awaited in an
-        asynchronous agent.
+        """Run a skill on the DOM of a page as it is now, and record its use; an asynchronous agent awaits its output.
 
         Raises:
             UnknownSkillError: there is no such skill.
@@ -146,31 +145,24 @@ class Subgoal:
 
     def __enter__(self) -> Self:
         """Begin."""
-        self._recording.run(self._begin())
+        self._recording.begin_subgoal(self._description, self._subgoal_id)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End."""
-        self._recording.run(self._end(error))
+        self._recording.end_subgoal(error)
 
     async def __aenter__(self) -> Self:
         """Begin."""
-        await self._begin()
-        return self
+        return self.__enter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End."""
-        await self._end(error)
-
-    async def _begin(self) -> None:
-        await self._recording.begin_subgoal(self._description, self._subgoal_id)
-
-    async def _end(self, error: BaseException | None) -> None:
-        await self._recording.end_subgoal(error)
+        self.__exit__(kind, error, trace)
 
 
 def _document(snapshot: PageSnapshot, page: int, frame: str) -> Any:  # noqa: ANN401 - a frame of the snapshot

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from eikon_engine.browser.attached.session import context_of, is_over, kept_options, unwatch, watch
 from eikon_engine.browser.attached.tap import Tap
 from eikon_engine.browser.attached.view import impl_of
-from eikon_engine.errors import EikonError, UsageError
+from eikon_engine.errors import UsageError
 from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.onlooker import Onlooker
 from eikon_engine.record.recorder import describe_error, new_mission_id
@@ -87,7 +87,7 @@ class Recording:
                 now=now,
                 on_fault=self._faults.append,
             )
-        except EikonError:
+        except BaseException:
             self.writer.discard()
             raise
         self.session: Session = self._watched.session
@@ -117,8 +117,9 @@ class Recording:
     async def end(self, error: BaseException | None) -> None:
         """Write what is still to be written, and let the context go; `error` is what ended the mission."""
         try:
+            await self._onlooker.settle()
             await self._onlooker.flush()
-            self.attempts.end(error)
+            self._onlooker.leave_attempt(error)
         finally:
             await self._let_go()
         self._complete(error)
@@ -130,16 +131,14 @@ class Recording:
         self.writer.warn("the client of the agent was gone before the recording ended; what was on its way is lost")
         self._complete(error)
 
-    async def begin_subgoal(self, description: str, subgoal_id: str | None) -> None:
+    def begin_subgoal(self, description: str, subgoal_id: str | None) -> None:
         """Begin an attempt; what was done outside of any before is one of its own."""
-        await self._onlooker.flush()
-        self._onlooker.end_outside()
+        self._onlooker.leave_outside()
         self.attempts.begin(description, subgoal_id)
 
-    async def end_subgoal(self, error: BaseException | None) -> None:
+    def end_subgoal(self, error: BaseException | None) -> None:
         """End the attempt."""
-        await self._onlooker.flush()
-        self.attempts.end(error)
+        self._onlooker.leave_attempt(error)
 
     def attempt(self) -> Attempt:
         """Return the attempt under way; what is done outside of any is one of its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import UsageError
@@ -50,15 +51,21 @@ class Attempts:
 
     def end(self, error: BaseException | None = None) -> None:
         """End the attempt, if one is under way; `error` is what it failed by."""
+        end = self.leave(error)
+        if end is not None:
+            end()
+
+    def leave(self, error: BaseException | None = None) -> Callable[[], None] | None:
+        """Leave the attempt, if one is under way; what is returned writes its end, after all that belongs to it."""
         attempt, self.current = self.current, None
         if attempt is None:
-            return
+            return None
         status: MissionStatus = "complete"
         if error is not None:
             status = "failed" if isinstance(error, Exception) else "aborted"
         said = None if error is None else self._clean(f"{type(error).__name__}: {error}")
-        self._writer.end_subgoal(attempt, self._now(), status, said)
         self._ended[attempt.subgoal_id] = status
+        return partial(self._writer.end_subgoal, attempt, self._now(), status, said)
 
     def say(self, status: MissionStatus) -> None:
         """Say how the mission ended, where its subgoals do not tell."""

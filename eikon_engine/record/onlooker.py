@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -50,6 +51,9 @@ if TYPE_CHECKING:
 
 SETTLE_S: Final = 0.5
 """Wall time after which an action is over though the agent does nothing else."""
+LAST_S: Final = 3.0
+"""Wall time that the requests of the last action have to end in."""
+LOOK_S: Final = 0.02
 UNKNOWN: Final = "unknown"
 _HANDLES: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
 """Calls that give a handle, and where it stands in their answer."""
@@ -85,6 +89,8 @@ class Onlooker:
         self._selectors: dict[Any, str] = {}
         """How the elements of handles were found."""
         self._outside: Attempt | None = None
+        self._endings: list[tuple[Attempt, Callable[[], None]]] = []
+        """Attempts that were left, and what writes their ends."""
         self._known_pages: set[int] = {0}
         self._unspoken: Counter[tuple[str, str]] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -136,6 +142,14 @@ class Onlooker:
             self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._finish)
         self._write(doing)
 
+    async def settle(self) -> None:
+        """Let the last action of a mission have its time, as long as its pages ask for something, and not for ever."""
+        ledger, begun = self._session.ledger, time.monotonic()
+        while self._current is not None or (ledger.in_flight and time.monotonic() < begun + LAST_S):
+            await asyncio.sleep(LOOK_S)
+            if self._current is not None and self._current.result is None:
+                return  # the mission broke off in its midst
+
     async def flush(self) -> None:
         """End what is under way, and write it."""
         self._finish()
@@ -163,10 +177,25 @@ class Onlooker:
             current = self._outside = self._attempts.begin(self._mission_text)
         return current
 
-    def end_outside(self) -> None:
-        """End what was done outside of any subgoal, as one begins."""
+    def leave_outside(self) -> None:
+        """Leave what was done outside of any subgoal, as one begins."""
         if self._outside is not None and self._attempts.current is self._outside:
-            self._attempts.end()
+            self.leave_attempt()
+
+    def leave_attempt(self, error: BaseException | None = None) -> None:
+        """Leave the attempt: its last action may still be under way."""
+        attempt = self._attempts.current
+        end = self._attempts.leave(error)
+        if attempt is not None and end is not None:
+            self._endings.append((attempt, end))
+            self._end_attempts()
+
+    def _end_attempts(self) -> None:
+        """End those that were left and whose actions are all written."""
+        under_way = {doing.attempt for doing in self._open}
+        for ending in [each for each in self._endings if each[0] not in under_way]:
+            self._endings.remove(ending)
+            ending[1]()
 
     def _on_frame(self, call: Call) -> tuple[str, Mapping[str, Any]]:
         """Say a call on a handle as one on its frame, by what the handle was found by."""
@@ -310,6 +339,7 @@ class Onlooker:
         )
         for warning in (*doing.warnings, *_weak(trace)):
             self._writer.warn(self._session.redactor.text(warning))
+        self._end_attempts()
         self._written.set()
 
     def _result(self, doing: Doing, answer: Mapping[str, Any] | None, error: Exception | None) -> Result:

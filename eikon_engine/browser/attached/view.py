@@ -8,6 +8,7 @@ their functions bound to a mapping of our own (`playwright/_impl/_impl_to_api_ma
 from __future__ import annotations
 
 from contextvars import ContextVar
+from inspect import Parameter, signature
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,7 @@ class Views:
 
     def __init__(self, on_fault: Callable[[Exception], None]) -> None:
         """Prepare the classes; what a listener of ours raises goes to `on_fault`, not into the mission of the user."""
+        import playwright.async_api  # noqa: F401 - registers the classes
         from playwright._impl import _async_base, _impl_to_api_mapping
 
         mapping_class = _bound_anew(_impl_to_api_mapping.ImplToApiMapping, {"API_ATTR": KEPT_AS})
@@ -46,20 +48,22 @@ class Views:
         return view
 
     def _view_class(self, api_class: type) -> Any:  # noqa: ANN401 - a class made at run time
-        def wrap_handler(_view: object, handler: Callable[..., Any]) -> Callable[..., Any]:
-            return self._listener(handler)
+        def wrap_handler(_view: object, handler: Callable[..., Any] | str) -> Callable[..., Any] | str:
+            return self._listener(handler) if callable(handler) else handler
 
         own = _bound_anew(api_class, {"mapping": self._mapping})
         own._wrap_handler = wrap_handler  # noqa: SLF001 - every wrapper has it
         return own
 
     def _listener(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-        """Give a listener views, mark what it sends as ours, and keep its errors from the client."""
+        """Give a listener as many views as it takes, mark what it sends as ours, and keep its errors from the client."""
+        kinds = [parameter.kind for parameter in signature(handler).parameters.values()]
+        taken = None if Parameter.VAR_POSITIONAL in kinds else len(kinds)
 
         def hear(*values: object) -> object:
             token = OURS.set(True)
             try:
-                return handler(*map(self._mapping.from_maybe_impl, values))
+                return handler(*map(self._mapping.from_maybe_impl, values[:taken]))
             except Exception as error:  # noqa: BLE001 - the user's mission goes on; the recording says what failed
                 self._on_fault(error)
                 return None
