@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -46,11 +47,12 @@ class HarEntry:
     method: str
     url: str
     headers: HeaderPairs
-    sent: HarBody
+    read_sent: Callable[[], HarBody]
+    """Reads the body of the request: all bodies together may be more than fits into memory."""
     status: int | None
     status_text: str
     response_headers: HeaderPairs
-    content: HarBody
+    read_content: Callable[[], HarBody]
     error: str | None
     redirect: str | None
     """Where the answer leads, as an absolute URL."""
@@ -79,7 +81,7 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
     """
     request, response = node.node("request"), node.node_if_there("response")
     url, method = _url(request), request.text("method")
-    headers, sent = _sent(request, read_attachment)
+    headers, read_sent = _sent(request, read_attachment)
     status = _status(response) if response is not None else 0
     error = _error(node, response)
     answered = response is not None and error is None and (status > 0 or _schemeless(node))
@@ -91,11 +93,13 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
         method=method,
         url=url,
         headers=headers,
-        sent=sent,
+        read_sent=read_sent,
         status=status if answered else None,
         status_text=(response.text_if_there("statusText") or "") if response is not None else "",
         response_headers=answer_headers,
-        content=_content(response, method, answer_headers, read_attachment) if response and answered else HarBody(),
+        read_content=(
+            partial(_content, response, method, answer_headers, read_attachment) if response and answered else HarBody
+        ),
         error=error,
         redirect=redirect,
         resource_type=resource_type,
@@ -155,15 +159,15 @@ def _schemeless(node: HarNode) -> bool:
     return isinstance(ours, Mapping) and ours.get("end", "response") == "response"
 
 
-def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPairs, HarBody]:
+def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPairs, Callable[[], HarBody]]:
     headers, post_data = _headers(request, possible_of_request), request.node_if_there("postData")
     if post_data is None:
-        return headers, HarBody()
+        return headers, HarBody
     told = header(headers, "content-type")
     media_type = told or post_data.text_if_there("mimeType") or ""
     if media_type and not told:
         headers = (*headers, ("content-type", media_type))
-    return headers, request_body(post_data, media_type, read_attachment)
+    return headers, partial(request_body, post_data, media_type, read_attachment)
 
 
 def _content(response: HarNode, method: str, headers: HeaderPairs, read_attachment: AttachmentReader) -> HarBody:
