@@ -17,8 +17,15 @@ from eikon_engine.importers.formats import FORMATS
 @click.argument("arguments", nargs=-1, required=True, metavar="[FORMAT] FILE")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
 @click.option("--test", help="The test to import, where the file holds several.")
+@click.option(
+    "--har",
+    type=click.Path(path_type=Path),
+    help="HAR of the same run, whose network is taken: for recordings that hold none, or not all.",
+)
 @click.option("--partial", is_flag=True, help="Leave out the steps that cannot be carried over, each named.")
-def import_command(*, arguments: tuple[str, ...], output: Path, test: str | None, partial: bool) -> None:
+def import_command(
+    *, arguments: tuple[str, ...], output: Path, test: str | None, har: Path | None, partial: bool
+) -> None:
     """Make a bundle of FILE, the recording of another tool; FORMAT is found out where it is left out.
 
     The bundle holds the actions, and the network where the file holds one. What the actions lead to is not known until
@@ -27,12 +34,12 @@ def import_command(*, arguments: tuple[str, ...], output: Path, test: str | None
     from eikon_engine.importers.foreign_file import open_foreign
     from eikon_engine.importers.formats import read_foreign
     from eikon_engine.outcome.printable import printable
-    from eikon_engine.record.import_bundle import write_import
+    from eikon_engine.record.import_bundle import with_har, write_import
     from eikon_engine.trace.wall_clock import fresh_id, utc_now
 
     form, path = _named(arguments)
     with open_foreign(path) as file:
-        imported = read_foreign(file, form, test)
+        imported = with_har(read_foreign(file, form, test), har)
         written = write_import(imported, output, now=utc_now(), fresh_id=fresh_id, partial=partial)
     for line in written.trace.warnings:
         if not line.startswith("imported from "):

@@ -68,13 +68,6 @@ class ImportedNetwork:
     """Each with where it stands in the source."""
     read_attachment: Callable[[str, str], bytes | None]
     """Returns the content of a file that an entry names, None if it is not there; takes its name and its field."""
-    acts: tuple[Act, ...] = ()
-    """In the order in which they happened."""
-
-    def moment_of(self, at_ms: float) -> tuple[int, float]:
-        """Return phase and page time of something that came then: those of the last action that had acted."""
-        place = bisect_right(self.acts, at_ms, key=lambda act: act.at_ms)
-        return (self.acts[place - 1].phase, self.acts[place - 1].page_ms) if place else (0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +86,15 @@ class ImportedMission:
     network: ImportedNetwork | None = None
     har: Path | None = None
     """The file that holds the network, where that is a HAR."""
+    acts: tuple[Act, ...] = ()
+    """When its actions acted, in this order; empty where the recording does not say."""
     files: tuple[bytes, ...] = ()
     """Contents of uploads."""
+
+    def moment_of(self, at_ms: float) -> tuple[int, float]:
+        """Return phase and page time of something that came then: those of the last action that had acted."""
+        place = bisect_right(self.acts, at_ms, key=lambda act: act.at_ms)
+        return (self.acts[place - 1].phase, self.acts[place - 1].page_ms) if place else (0, 0.0)
 
 
 @dataclass(slots=True)

@@ -49,6 +49,7 @@ LOOKING: Final = frozenset(
     )
 )
 """Methods that do nothing to a page, or what our replays do by themselves."""
+RESIZE: Final = "Page.setViewportSize"
 _ROUTES: Final = frozenset({"setNetworkInterceptionPatterns", "setWebSocketInterceptionPatterns"})
 _STATES: Final = frozenset({"attached", "detached", "visible", "hidden"})
 _WAITING: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Frame.expect", "Page.screenshot"})
@@ -118,6 +119,8 @@ class Calls:
         carrier = self._carriers.get(call.name)
         if carrier is not None:
             carrier()
+        elif call.name == RESIZE:
+            self._resize()
         elif kind == _REQUESTS:
             self._note(f"{method} of {_REQUESTS} was left out: it is a request of the test, not of a page")
         elif method in _ROUTES:
@@ -143,6 +146,11 @@ class Calls:
         if self._call.name in _WAITING:
             return None
         return self._call.acted_ms or self._call.start_ms
+
+    def _resize(self) -> None:
+        """Leave out what the surroundings say already: a size that is set before anything is done."""
+        if self._gathered.actions:
+            self._lose("the size of a page cannot change in the middle of a mission")
 
     def _navigate(self, kind: str, **fields: JsonValue) -> None:
         wait = self._params.get("waitUntil", "load")

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
     from eikon_engine.importers.archive import Archive
     from eikon_engine.importers.foreign_file import ForeignFile
-    from eikon_engine.importers.mission import Act
     from eikon_engine.importers.playwright_lines import Plain
 
 SUFFIX: Final = ".network"
 _FOLDER: Final = "resources/"
 _NO_SCRIPT: Final = "Playwright keeps the bodies of scripts only in traces that are started with live=True"
 _OF_THE_TEST: Final = ("_apiRequest", "_apiRequestRef")
-_LANGUAGE: Final = "accept-language"
+_NO_UPLOAD: Final = "the trace does not hold the body of the upload"
+_MULTIPART: Final = "multipart/form-data"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class TraceNetwork:
     """What its pages prefer; empty where no request says."""
 
 
-def read_trace_network(file: ForeignFile, archive: Archive, name: str, acts: tuple[Act, ...]) -> TraceNetwork | None:
+def read_trace_network(file: ForeignFile, archive: Archive, name: str) -> TraceNetwork | None:
     """Read the network of a context; None if the trace was recorded without.
 
     Raises:
@@ -53,7 +53,7 @@ def read_trace_network(file: ForeignFile, archive: Archive, name: str, acts: tup
 
     others = len(entries) - len(of_pages)
     return TraceNetwork(
-        network=ImportedNetwork(source=source, entries=of_pages, read_attachment=read_attachment, acts=acts),
+        network=ImportedNetwork(source=source, entries=of_pages, read_attachment=read_attachment),
         notes=(f"{others} requests of the test itself were left out of the network",) if others else (),
         language=next(filter(None, (_language(entry) for _, entry in of_pages)), ""),
     )
@@ -75,14 +75,23 @@ def _as_har(entry: Plain) -> Plain:
     """Name the files of bodies as newer versions do, and say why a script has none."""
     request, response = entry.get("request"), entry.get("response")
     changed: dict[str, JsonValue] = {}
-    if isinstance(request, dict) and isinstance(request.get("postData"), dict):
-        changed["request"] = {**request, "postData": _with_file(request["postData"])}
+    if isinstance(request, dict):
+        changed["request"] = {**request, "postData": _post_data(request)}
     if isinstance(response, dict) and isinstance(response.get("content"), dict):
         content = _with_file(response["content"])
         if "_file" not in content and text_of(entry, "_resourceType") == "script":
             content = {"comment": _NO_SCRIPT, **content}
         changed["response"] = {**response, "content": content}
     return {**entry, **changed}
+
+
+def _post_data(request: Plain) -> JsonValue:
+    """Return what was sent, as a HAR has it; say so where it was an upload, whose body no browser tells."""
+    given = request.get("postData")
+    if isinstance(given, dict):
+        return _with_file(given)
+    kind = _header(request, "content-type")
+    return {"mimeType": kind, "comment": _NO_UPLOAD} if kind.startswith(_MULTIPART) else None
 
 
 def _with_file(holder: JsonValue) -> dict[str, JsonValue]:
@@ -93,8 +102,13 @@ def _with_file(holder: JsonValue) -> dict[str, JsonValue]:
 
 def _language(entry: Plain) -> str:
     request = entry.get("request")
-    headers = request.get("headers") if isinstance(request, dict) else None
+    told = _header(request, "accept-language") if isinstance(request, dict) else ""
+    return told.split(",")[0].split(";")[0].strip()
+
+
+def _header(holder: Plain, name: str) -> str:
+    headers = holder.get("headers")
     for each in headers if isinstance(headers, list) else ():
-        if isinstance(each, dict) and text_of(each, "name").lower() == _LANGUAGE:
-            return text_of(each, "value").split(",")[0].split(";")[0].strip()
+        if isinstance(each, dict) and text_of(each, "name").lower() == name:
+            return text_of(each, "value")
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.importers.mission import Screen
+from eikon_engine.importers.playwright_calls import RESIZE
 from eikon_engine.importers.playwright_lines import number_of, text_of
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _OF_NO_EFFECT: Final = frozenset(
     )
 )
 """Options that do not reach a page, or that a sealed replay has no use for."""
-_RESIZE: Final = "Page.setViewportSize"
 
 
 def screen_of(head: TraceHead, calls: Iterable[Call], gathered: Gathering) -> Screen:
@@ -59,7 +59,7 @@ def _size(viewport: JsonValue, calls: Iterable[Call], gathered: Gathering) -> tu
     """Return the size of the pages, which may be set before anything is done to one."""
     sizes = [viewport]
     for call in calls:
-        if call.name == _RESIZE:
+        if call.name == RESIZE:
             sizes.append(call.params.get("viewportSize"))
         elif call.name.startswith(("Frame.", "Page.")):
             break

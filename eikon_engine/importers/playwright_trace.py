@@ -95,7 +95,7 @@ class _Mission:
             self._carry(step, call)
         self._remark()
         text = self._groups.title or self._lines.head.title or file.path.stem
-        network = read_trace_network(file, archive, name, self._acts())
+        network = read_trace_network(file, archive, name)
         if network is not None and network.language and not self._lines.head.options.get("locale"):
             screen = replace(screen, locale=network.language)
         return ImportedMission(
@@ -106,6 +106,7 @@ class _Mission:
             lost=tuple(self._gathered.lost),
             notes=(*self._gathered.notes, *(network.notes if network is not None else ())),
             network=None if network is None else network.network,
+            acts=self._acts(),
             files=tuple(self._calls.files),
         )
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER: Final = frozenset({0, -1})
 """Statuses of entries without an answer: Chrome and mitmproxy write 0, Playwright -1."""
+ATTACHMENT: Final = "attachment"
 OURS: Final = "_eikon"
 """Our own field of an entry."""
 NO_BODY: Final = frozenset({204, 205, 304})
@@ -54,6 +55,8 @@ class HarEntry:
     response_headers: HeaderPairs
     read_content: Callable[[], HarBody]
     error: str | None
+    became_file: bool
+    """Whether the browser ended the request to save the answer as a file, whose content no HAR has."""
     redirect: str | None
     """Where the answer leads, as an absolute URL."""
     resource_type: str
@@ -83,9 +86,11 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
     url, method = _url(request), request.text("method")
     headers, read_sent = _sent(request, read_attachment)
     status = _status(response) if response is not None else 0
-    error = _error(node, response)
-    answered = response is not None and error is None and (status > 0 or _schemeless(node))
     answer_headers = _headers(response, possible_of_answer, _one_by_one) if response is not None else ()
+    error = _error(node, response)
+    became_file = bool(error) and status > 0 and _is_attached(answer_headers)
+    error = None if became_file else error
+    answered = response is not None and error is None and (status > 0 or _schemeless(node))
     redirect = _redirect(url, status, answer_headers, response) if answered else None
     resource_type = _resource_type(node, headers)
     return HarEntry(
@@ -97,10 +102,13 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
         status=status if answered else None,
         status_text=(response.text_if_there("statusText") or "") if response is not None else "",
         response_headers=answer_headers,
-        read_content=(
-            partial(_content, response, method, answer_headers, read_attachment) if response and answered else HarBody
-        ),
+        read_content=partial(HarBody, data=b"")
+        if became_file
+        else partial(_content, response, method, answer_headers, read_attachment)
+        if response and answered
+        else HarBody,
         error=error,
+        became_file=became_file,
         redirect=redirect,
         resource_type=resource_type,
         is_navigation=header(headers, "sec-fetch-mode") == "navigate" or resource_type == "document",
@@ -151,6 +159,10 @@ def _headers(
 def _one_by_one(headers: HeaderPairs) -> HeaderPairs:
     """Part values of several lines: Chrome tells headers of one name so, and no answer can have a line end in one."""
     return tuple((name, line) for name, value in headers for line in value.split("\n"))
+
+
+def _is_attached(headers: HeaderPairs) -> bool:
+    return header(headers, "content-disposition").strip().lower().startswith(ATTACHMENT)
 
 
 def _schemeless(node: HarNode) -> bool:

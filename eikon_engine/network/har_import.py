@@ -43,11 +43,14 @@ class HarImport:
     warnings: tuple[str, ...]
 
 
-def import_har(path: Path, folder: Path, redactor: Redactor | None = None) -> HarImport:
+def import_har(
+    path: Path, folder: Path, redactor: Redactor | None = None, *, moment_of: MomentOf | None = None
+) -> HarImport:
     """Write the exchanges of a HAR into a new network part in `folder`, and read it.
 
     `path` is a `.har` file, with attached bodies beside it or without, or a `.zip` with both. `redactor` replaces the
-    values of secrets, as recording does; a HAR that we exported holds none and is taken as it is.
+    values of secrets, as recording does; a HAR that we exported holds none and is taken as it is, with its own moments.
+    Without `moment_of`, nothing is known of when something in another HAR came but its order.
 
     Raises:
         TraceMissingError: there is no such file.
@@ -67,7 +70,7 @@ def import_har(path: Path, folder: Path, redactor: Redactor | None = None) -> Ha
                 writer.append(exchange)
             warnings: tuple[str, ...] = ()
         else:
-            warnings = _write_foreign(har, writer, redactor, None)
+            warnings = _write_foreign(har, writer, redactor, moment_of)
     return HarImport(recording=read_network(folder), warnings=warnings)
 
 
@@ -76,7 +79,7 @@ def import_entries(
 ) -> HarImport:
     """Write the exchanges of entries that another program wrote into a new network part in `folder`, and read it.
 
-    Without `moment_of`, nothing is known of when something came but its order.
+    `moment_of`: see `import_har`.
 
     Raises:
         TraceFieldError: an entry is none; the message names it.
@@ -199,6 +202,8 @@ class _Reading:
             return None
         content = last.read_content()
         missing = content.missing
+        if last.became_file:
+            self._warn(last, "it became a file, which the HAR does not hold; an empty one takes its place")
         if last.redirect is not None:
             missing = f"the HAR has no entry for where it leads, {self.redactor.text(last.redirect)}"
         if missing is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import OutputError
+from eikon_engine.errors import OutputError, UsageError
 from eikon_engine.importers.mission import ImportedMission
 from eikon_engine.importers.trace_of import trace_of
 from eikon_engine.network.har_file import HarFile
@@ -43,6 +43,20 @@ class ImportedBundle:
     """Name of the format, with its version where it is ours."""
     next_command: str
     """What makes a baseline of it."""
+
+
+def with_har(imported: ImportedMission | OlderTrace, har: Path | None) -> ImportedMission | OlderTrace:
+    """Take the network from a HAR of the same run, if there is one.
+
+    Raises:
+        UsageError: the recording is a trace of ours, or a HAR itself.
+    """
+    if har is None:
+        return imported
+    if not isinstance(imported, ImportedMission) or imported.har is not None:
+        message = f"--har {har} wants the recording of another tool, found a file that takes none; drop it"
+        raise UsageError(message)
+    return replace(imported, har=har)
 
 
 def write_import(
@@ -86,14 +100,15 @@ def _write_mission(
 
 
 def _network(mission: ImportedMission, folder: Path) -> HarImport | None:
+    moment_of = mission.moment_of if mission.acts else None
     if mission.har is not None:
-        return import_har(mission.har, folder)
+        return import_har(mission.har, folder, moment_of=moment_of)
     found = mission.network
     if found is None:
         return None
     entries = tuple(HarNode(value=entry, path=place, source=found.source) for place, entry in found.entries)
     har = HarFile(source=found.source, entries=entries, read_attachment=found.read_attachment)
-    return import_entries(har, folder, moment_of=found.moment_of)
+    return import_entries(har, folder, moment_of=moment_of)
 
 
 def _shortened(warnings: Iterable[str]) -> Iterator[str]:
