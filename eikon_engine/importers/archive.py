@@ -13,7 +13,7 @@ from eikon_engine.errors import ForeignFormatError
 from eikon_engine.trace.bundle_path import leads_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
 MARK: Final = b"PK"
@@ -68,8 +68,10 @@ class Archive:
         with self._readable(name):
             return self._packed.read(name)
 
-    def lines(self, name: str) -> Iterator[tuple[int, bytes]]:
+    def lines(self, name: str) -> Generator[tuple[int, bytes]]:
         """Read the lines of a file one after the other, each with its number from 1; empty ones are left out.
+
+        Whoever does not read to the end closes them.
 
         Raises:
             ForeignFormatError: a line is too long, or the file damaged.

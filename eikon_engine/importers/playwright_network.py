@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -60,11 +61,12 @@ def read_trace_network(file: ForeignFile, archive: Archive, name: str) -> TraceN
 
 
 def _entries(archive: Archive, name: str, source: str) -> Iterator[tuple[int, Plain]]:
-    for number, line in archive.lines(name):
-        plain = parse_line(line, f"{source}, line {number}")
-        entry = plain.get("snapshot")
-        if plain.get("type") == "resource-snapshot" and isinstance(entry, dict):
-            yield number, entry
+    with closing(archive.lines(name)) as lines:
+        for number, line in lines:
+            plain = parse_line(line, f"{source}, line {number}")
+            entry = plain.get("snapshot")
+            if plain.get("type") == "resource-snapshot" and isinstance(entry, dict):
+                yield number, entry
 
 
 def _is_of_the_test(entry: Plain) -> bool:

@@ -6,6 +6,7 @@ context, and its own steps into `test.trace`.
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -51,7 +52,7 @@ def read_playwright(file: ForeignFile, chosen: str | None) -> ImportedMission:
         message = f"{file.path}: wanted the zip archive of a trace, found none; name the trace.zip itself"
         raise ForeignFormatError(message)
     name, lines = _choose(file, archive, chosen)
-    steps = read_lines(archive.lines(TEST_TRACE), f"{file.path}/{TEST_TRACE}") if archive.has(TEST_TRACE) else None
+    steps = _read(file, archive, TEST_TRACE) if archive.has(TEST_TRACE) else None
     return _Mission(lines, Groups(lines, steps)).read(file, archive, name)
 
 
@@ -62,13 +63,18 @@ def _choose(file: ForeignFile, archive: Archive, chosen: str | None) -> tuple[st
         message = f"{file.path}: wanted the context {chosen}, found {', '.join(names) or 'none'}; name one with --test"
         raise UsageError(message)
     wanted = names if chosen is None else [chosen]
-    contexts = {name: read_lines(archive.lines(name + SUFFIX), f"{file.path}/{name}{SUFFIX}") for name in wanted}
+    contexts = {name: _read(file, archive, name + SUFFIX) for name in wanted}
     used = [name for name, each in contexts.items() if _acts(each)] or wanted
     if len(used) != 1:
         shown = ", ".join(f"{name} ({_acts(contexts[name])} calls)" for name in used) or "none"
         message = f"{file.path}: wanted a trace of one context, found {shown}; name one with --test"
         raise UsageError(message) if used else ForeignFormatError(message)
     return used[0], contexts[used[0]]
+
+
+def _read(file: ForeignFile, archive: Archive, name: str) -> TraceLines:
+    with closing(archive.lines(name)) as lines:
+        return read_lines(lines, f"{file.path}/{name}")
 
 
 def _acts(lines: TraceLines) -> int:
