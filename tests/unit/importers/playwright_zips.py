@@ -103,14 +103,19 @@ def entry(at_ms: float, url: str = URL, *, kind: str = "document", **fields: Any
     }
 
 
-def write_zip(path: Path, lines: Iterable[Line], network: Iterable[Line] = (), **others: bytes | list[Line]) -> Path:
-    """Write an archive; `others` are more files, `__` in a name standing for a dot."""
+def write_zip(
+    path: Path,
+    lines: Iterable[Line],
+    network: Iterable[Line] = (),
+    others: Mapping[str, bytes | list[Line]] | None = None,
+) -> Path:
+    """Write an archive; `others` are more files."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("trace.trace", in_lines(lines))
         archive.writestr("trace.network", in_lines(network))
-        for name, content in others.items():
+        for name, content in (others or {}).items():
             data = content if isinstance(content, bytes) else in_lines(content)
-            archive.writestr(name.replace("__", "."), data)
+            archive.writestr(name, data)
     return path
 
 

@@ -128,7 +128,7 @@ def test_a_file_that_is_no_archive_is_told(tmp_path: Path) -> None:
 
 def test_lines_are_read_one_after_the_other(tmp_path: Path) -> None:
     """Empty ones are left out, and keep their numbers."""
-    path = write_zip(tmp_path / "t.zip", [head()], letters=b"a\n\nb")
+    path = write_zip(tmp_path / "t.zip", [head()], others={"letters": b"a\n\nb"})
 
     with open_archive(path) as archive:
         assert list(archive.lines("letters")) == [(1, b"a\n"), (3, b"b")]

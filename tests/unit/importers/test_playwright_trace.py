@@ -61,7 +61,7 @@ def test_steps_of_the_test_runner_are_subgoals(tmp_path: Path) -> None:
     own = click(2)
     own[0]["stepId"] = "pw:api@2"
 
-    mission = read_zip(write_zip(tmp_path / "t.zip", [head(8), opened(), *GOTO, *own], test__trace=steps))
+    mission = read_zip(write_zip(tmp_path / "t.zip", [head(8), opened(), *GOTO, *own], others={"test.trace": steps}))
 
     assert mission.text == "shop.spec.ts > orders"
     assert [each.description for each in mission.subgoals] == ["shop.spec.ts > orders", "Sign in"]
@@ -70,7 +70,7 @@ def test_steps_of_the_test_runner_are_subgoals(tmp_path: Path) -> None:
 def test_one_of_several_contexts_is_chosen(tmp_path: Path) -> None:
     """Where something was done in more than one, --test names it; one that nothing was done in is none."""
     more = [head(), opened(), *GOTO, *click(2)]
-    path = write_zip(tmp_path / "t.zip", [head()], **{"0-trace__trace": more, "1-trace__trace": more[:4]})
+    path = write_zip(tmp_path / "t.zip", [head()], others={"0-trace.trace": more, "1-trace.trace": more[:4]})
 
     with pytest.raises(UsageError, match=r"found 0-trace \(2 calls\), 1-trace \(1 calls\); name one with --test"):
         read_zip(path)
@@ -161,7 +161,7 @@ def test_lines_of_unknown_types_are_told(tmp_path: Path) -> None:
 )
 def test_broken_lines_are_refused(tmp_path: Path, lines: bytes, match: str) -> None:
     """The message names the file, the line and what was wanted."""
-    path = write_zip(tmp_path / "t.zip", [head(), *GOTO], **{"0__trace": lines})  # type: ignore[arg-type] # of files alone
+    path = write_zip(tmp_path / "t.zip", [head(), *GOTO], others={"0.trace": lines})
 
     with pytest.raises(ForeignFormatError, match=match) as caught:
         read_zip(path, "0")
