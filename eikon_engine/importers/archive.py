@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import lzma
+import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
@@ -26,7 +27,10 @@ MAX_GROWTH: Final = 200
 """How much bigger a file may become than it is packed: text of traces grows some 20 times, a bomb 1,000 times."""
 SMALL: Final = 16 * 1024**2
 """Bytes up to which the growth does not matter."""
-_BROKEN: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, OSError)
+_BROKEN: Final = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(EOFError, NotImplementedError, RuntimeError, OSError, ValueError),
+)
 """What reading an archive raises: damaged, cut off, packed in an unknown way, encrypted."""
 _BUFFER: Final = 1024 * 1024
 

@@ -38,7 +38,7 @@ def expectation_of(params: Mapping[str, JsonValue], target: Target | None) -> Ex
         case "to.have.text" if target is not None and text is not None:
             return "assert", {"expectation": AssertText(target=target, text=text[0], contains=text[1])}
         case "to.have.count" if target is not None:
-            count = int(number_of(params, "expectedNumber") or 0)
+            count = max(0, int(number_of(params, "expectedNumber") or 0))
             return "assert", {"expectation": AssertCount(target=target, count=count)}
         case _:
             return None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _HTML: Final = b'"html":'
 _FIELD: Final = re.compile(rb'"(callId|phase|snapshotName|pageId|frameId|frameUrl)":("(?:[^"\\]|\\.)*")')
-_TIME: Final = re.compile(rb'"timestamp":([0-9.]+)')
+_TIME: Final = re.compile(rb'"timestamp":([0-9]{1,15}(?:\.[0-9]{1,20})?)')
 _MAIN: Final = re.compile(rb'"isMainFrame":true')
 _TARGET: Final = b'"__playwright_target__"'
 _ELEMENT: Final = re.compile(rb'\["I?FRAME",(?=\{)')
@@ -51,7 +51,10 @@ def snapshot_head(line: bytes) -> SnapshotHead | None:
     end = line.rfind(b'"timestamp":')
     if begin < 0 or not line.rstrip().endswith(b"}"):
         return None
-    found = {match[1].decode(): str(json.loads(match[2])) for match in _FIELD.finditer(line, 0, begin)}
+    try:
+        found = {match[1].decode(): _text(match[2]) for match in _FIELD.finditer(line, 0, begin)}
+    except ValueError:
+        return None
     phase, _, call = found.get("snapshotName", "").partition("@")
     if "pageId" not in found:
         return None
@@ -66,6 +69,10 @@ def snapshot_head(line: bytes) -> SnapshotHead | None:
         time_ms=float(time[1]) if time else None,
         has_target=_TARGET in line,
     )
+
+
+def _text(written: bytes) -> str:
+    return str(json.loads(written)).encode(errors="replace").decode()
 
 
 class FrameTree:

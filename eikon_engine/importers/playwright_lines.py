@@ -11,6 +11,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from pydantic_core import from_json
+
 from eikon_engine.errors import ForeignFormatError
 from eikon_engine.importers.playwright_frames import FrameTree, SnapshotHead, snapshot_head
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 Plain: TypeAlias = "Mapping[str, JsonValue]"
 """An object as it stands in a line."""
 VERSIONS: Final = range(4, 11)
+_HALF: Final = b"\\ud"
+_GREATEST: Final = 1e15
 _KNOWN: Final = frozenset(
     (
         *("context-options", "before", "after", "action", "input", "log", "event", "console", "object", "stdout"),
@@ -118,12 +122,22 @@ def parse_line(line: bytes, where: str) -> Plain:
         ForeignFormatError: it is no JSON object.
     """
     try:
-        plain = json.loads(line)
+        plain = _parsed(line)
     except (ValueError, RecursionError) as error:
         raise ForeignFormatError(f"{where}: wanted a JSON object, found {error}; record the trace again") from error
     if not isinstance(plain, dict):
         raise ForeignFormatError(f"{where}: wanted a JSON object, found {type(plain).__name__}; record the trace again")
     return plain
+
+
+def _parsed(line: bytes) -> JsonValue:
+    """Parse JSON; halves of characters, which pages may send and no file of ours can hold, become question marks."""
+    try:
+        return from_json(line, allow_inf_nan=False)  # type: ignore[no-any-return] # it is JSON
+    except ValueError:
+        if _HALF not in line.lower():
+            raise
+        return from_json(json.dumps(json.loads(line), ensure_ascii=False).encode(errors="replace"))  # type: ignore[no-any-return] # as above
 
 
 def _head(plain: Plain, where: str) -> TraceHead:
@@ -279,6 +293,8 @@ def text_of(plain: Plain, name: str) -> str:
 
 
 def number_of(plain: Plain, name: str) -> float | None:
-    """Return a field that is a number, None where it is none."""
+    """Return a field that is a number; None where it is none, or one that no size, time or place has."""
     value = plain.get(name)
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _GREATEST:
+        return None
+    return float(value)
