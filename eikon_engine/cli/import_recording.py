@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from eikon_engine.importers.formats import FORMATS
-
-if TYPE_CHECKING:
-    from eikon_engine.importers.mission import ImportedMission
 
 
 @click.command(
@@ -21,46 +17,42 @@ if TYPE_CHECKING:
 @click.argument("arguments", nargs=-1, required=True, metavar="[FORMAT] FILE")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
 @click.option("--test", help="The test to import, where the file holds several.")
+@click.option(
+    "--har",
+    type=click.Path(path_type=Path),
+    help="HAR of the same run, whose network is taken: for recordings that hold none, or not all.",
+)
 @click.option("--partial", is_flag=True, help="Leave out the steps that cannot be carried over, each named.")
-def import_command(*, arguments: tuple[str, ...], output: Path, test: str | None, partial: bool) -> None:
+def import_command(
+    *, arguments: tuple[str, ...], output: Path, test: str | None, har: Path | None, partial: bool
+) -> None:
     """Make a bundle of FILE, the recording of another tool; FORMAT is found out where it is left out.
 
-    The bundle holds the actions. What they lead to is not known until `eikon record --trace` has done them once.
+    The bundle holds the actions, and the network where the file holds one. What the actions lead to is not known until
+    `eikon certify` has replayed such a bundle, or `eikon record --trace` has done them once.
     """
-    from eikon_engine.errors import OutputError
-    from eikon_engine.importers.trace_of import trace_of
+    from eikon_engine.importers.foreign_file import open_foreign
+    from eikon_engine.importers.formats import read_foreign
     from eikon_engine.outcome.printable import printable
-    from eikon_engine.record.recorder import new_mission_id
-    from eikon_engine.trace.serializer import write_trace
+    from eikon_engine.record.import_bundle import with_har, write_import
     from eikon_engine.trace.wall_clock import fresh_id, utc_now
 
-    mission = _read(arguments, test)
-    now = utc_now()
-    trace = trace_of(
-        mission, now=now, trace_id=fresh_id(), mission_id=new_mission_id(mission.text, now), partial=partial
-    )
-    place = output / "trace.json"
-    if place.exists():
-        message = f"{place}: a recording is there already; choose another folder or remove it"
-        raise OutputError(message)
-    write_trace(trace, place)
-    for line in trace.warnings[1:]:
-        click.echo(printable(f"warning: {line}"), err=True)
-    count = sum(len(each.actions_taken) for each in trace.subgoal_traces)
-    click.echo(printable(f"{output}: {count} actions of {mission.source}; next: eikon record --trace {output} -o …"))
+    form, path = _named(arguments)
+    with open_foreign(path) as file:
+        imported = with_har(read_foreign(file, form, test), har)
+        written = write_import(imported, output, now=utc_now(), fresh_id=fresh_id, partial=partial)
+    for line in written.trace.warnings:
+        if not line.startswith("imported from "):
+            click.echo(printable(f"warning: {line}"), err=True)
+    count = sum(len(each.actions_taken) for each in written.trace.subgoal_traces)
+    click.echo(printable(f"{output}: {count} actions of {written.source}; next: {written.next_command}"))
 
 
-def _read(arguments: tuple[str, ...], test: str | None) -> ImportedMission:
-    from eikon_engine.errors import ForeignFormatError, UsageError
-    from eikon_engine.importers.formats import read_foreign
+def _named(arguments: tuple[str, ...]) -> tuple[str | None, Path]:
+    from eikon_engine.errors import UsageError
 
     *named, file = arguments
     if len(named) > 1 or any(name not in FORMATS for name in named):
         message = f"wanted [FORMAT] FILE with FORMAT one of {', '.join(FORMATS)}, found {' '.join(arguments)}"
         raise UsageError(message)
-    try:
-        content = Path(file).read_bytes()
-    except OSError as error:
-        message = f"wanted a recording at {file}, found {error.strerror}"
-        raise ForeignFormatError(message) from error
-    return read_foreign(content, named[0] if named else None, test)
+    return named[0] if named else None, Path(file)

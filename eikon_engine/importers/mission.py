@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,7 +13,8 @@ from eikon_engine.trace.actions import Action
 from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -38,6 +40,34 @@ class Screen:
     device_scale_factor: float = 1.0
     is_mobile: bool = False
     has_touch: bool = False
+    user_agent: str = ""
+    locale: str = "en-US"
+    timezone: str = "UTC"
+    color_scheme: Literal["light", "dark", "no-preference"] = "light"
+    clock_start_ms: int | None = None
+    """Since 1970; None where the recording does not say when it was made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """When an action touched a page."""
+
+    at_ms: float
+    """Since 1970."""
+    phase: int
+    page_ms: float
+    """Page time of a replay by the stepped clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedNetwork:
+    """What a recording holds of the network: entries as a HAR has them."""
+
+    source: str
+    entries: tuple[tuple[str, Mapping[str, object]], ...]
+    """Each with where it stands in the source."""
+    read_attachment: Callable[[str, str], bytes | None]
+    """Returns the content of a file that an entry names, None if it is not there; takes its name and its field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +83,18 @@ class ImportedMission:
     """Steps that did something and cannot be carried over, with the reason."""
     notes: tuple[str, ...] = ()
     """Properties that were left out, and targets that are weak."""
+    network: ImportedNetwork | None = None
+    har: Path | None = None
+    """The file that holds the network, where that is a HAR."""
+    acts: tuple[Act, ...] = ()
+    """When its actions acted, in this order; empty where the recording does not say."""
+    files: tuple[bytes, ...] = ()
+    """Contents of uploads."""
+
+    def moment_of(self, at_ms: float) -> tuple[int, float]:
+        """Return phase and page time of something that came then: those of the last action that had acted."""
+        place = bisect_right(self.acts, at_ms, key=lambda act: act.at_ms)
+        return (self.acts[place - 1].phase, self.acts[place - 1].page_ms) if place else (0, 0.0)
 
 
 @dataclass(slots=True)

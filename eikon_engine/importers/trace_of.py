@@ -32,6 +32,7 @@ def trace_of(
         raise ForeignStepError(f"these steps cannot be carried over: {shown}{more}; import the rest with --partial")
     if not any(subgoal.actions for subgoal in mission.subgoals):
         raise ForeignStepError("wanted steps that can be carried over, found none; nothing was written")
+    then = "recorded" if mission.network is None and mission.har is None else "certified"
     return ExecutionTrace(
         id=trace_id,
         mission_id=mission_id,
@@ -41,7 +42,7 @@ def trace_of(
         environment=None if mission.screen is None else _environment(mission.screen, now),
         subgoal_traces=tuple(_subgoal(number, each) for number, each in enumerate(mission.subgoals, start=1)),
         warnings=(
-            f"imported from {mission.source}: what its actions led to is not known until it is recorded",
+            f"imported from {mission.source}: what its actions led to is not known until it is {then}",
             *(f"left out: {line}" for line in mission.lost),
             *mission.notes,
         ),
@@ -82,6 +83,10 @@ def _environment(screen: Screen, now: datetime) -> Environment:
         device_scale_factor=screen.device_scale_factor,
         is_mobile=screen.is_mobile,
         has_touch=screen.has_touch,
-        clock_start_ms=int(now.timestamp() * 1000),
+        user_agent=screen.user_agent,
+        locale=screen.locale,
+        timezone=screen.timezone,
+        color_scheme=screen.color_scheme,
+        clock_start_ms=screen.clock_start_ms or int(now.timestamp() * 1000),
         random_seed=1,
     )

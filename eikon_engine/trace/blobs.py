@@ -33,6 +33,11 @@ class BlobRef(Record):
     """Length of the uncompressed content in bytes."""
 
 
+def ref_of(data: bytes) -> BlobRef:
+    """Name a content."""
+    return BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+
+
 class BlobStore:
     """Keep blobs in one folder, each under its digest."""
 
@@ -54,7 +59,7 @@ class BlobStore:
         Raises:
             OutputError: the folder cannot be written.
         """
-        ref = BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+        ref = ref_of(data)
         if not self.has(ref):
             packed = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_content_size=True).compress(data)
             try:

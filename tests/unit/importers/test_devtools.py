@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.formats import read_foreign
 from eikon_engine.trace.actions import Click, Navigate, Press, Scroll, SetValue, WaitFor
+from tests.unit.importers.reading import read_content
 
 
 def flow(*steps: dict[str, Any], **more: object) -> bytes:
@@ -24,7 +24,7 @@ def click(*selectors: object, **more: object) -> dict[str, Any]:
 
 def test_a_flow_becomes_actions() -> None:
     """Each step is one action, with everything that the recording knows of it."""
-    mission = read_foreign(
+    mission = read_content(
         flow(
             {"type": "setViewport", "width": 800, "height": 600, "deviceScaleFactor": 1, "isMobile": False},
             {"type": "navigate", "url": "http://shop.test/", "assertedEvents": [{"type": "navigation", "url": "x"}]},
@@ -63,7 +63,7 @@ def test_a_flow_becomes_actions() -> None:
 )
 def test_the_selector_that_names_best_is_taken(selectors: list[Any], chosen: str) -> None:
     """Test ids before roles before ids before texts before places; what Playwright cannot say is passed over."""
-    action = read_foreign(flow(click(*selectors))).subgoals[0].actions[0]
+    action = read_content(flow(click(*selectors))).subgoals[0].actions[0]
 
     assert isinstance(action, Click)
     assert action.target.selector == chosen
@@ -75,7 +75,7 @@ def test_keys_become_chords() -> None:
     steps = [{"type": f"key{way}", "key": key} for way, key in keys]
     held = [{"type": "keyDown", "key": "Meta"}, click(["#a"]), {"type": "keyUp", "key": "Meta"}]
 
-    actions = read_foreign(flow(*steps, *held)).subgoals[0].actions
+    actions = read_content(flow(*steps, *held)).subgoals[0].actions
 
     pressed = [each.key for each in actions if isinstance(each, Press)]
     assert pressed == ["Control+a", "Shift"]
@@ -85,7 +85,7 @@ def test_keys_become_chords() -> None:
 def test_places_become_distances() -> None:
     """The recorder writes where a page was scrolled to, an action of ours says how far; a new document begins anew."""
     actions = (
-        read_foreign(
+        read_content(
             flow(
                 {"type": "scroll", "x": 0, "y": 100},
                 {"type": "scroll", "x": 5, "y": 40},
@@ -115,7 +115,7 @@ def test_places_become_distances() -> None:
 )
 def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> None:
     """A step that would be missing in a replay is named with the reason."""
-    mission = read_foreign(flow(step))
+    mission = read_content(flow(step))
 
     assert len(mission.lost) == 1
     assert why in mission.lost[0]
@@ -125,7 +125,7 @@ def test_weak_targets_and_unknown_properties_are_noted() -> None:
     """What is carried over and may not be what it was is told, too."""
     step = click(["body > :nth-child(2)"], frame=[1], deviceType="touch", force=0.5)
 
-    mission = read_foreign(flow(step))
+    mission = read_content(flow(step))
 
     assert mission.lost == ()
     assert ["weak" in each for each in mission.notes].count(True) == 1
@@ -137,6 +137,6 @@ def test_weak_targets_and_unknown_properties_are_noted() -> None:
 def test_other_files_are_refused(content: bytes) -> None:
     """Cut, foreign and wrong files are errors, in one line."""
     with pytest.raises(ForeignFormatError) as caught:
-        read_foreign(content)
+        read_content(content)
 
     assert "\n" not in caught.value.message

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from eikon_engine.errors import ForeignFormatError, UsageError
-from eikon_engine.importers.formats import read_foreign
 from eikon_engine.importers.side_keys import key_presses
+from tests.unit.importers.reading import read_content
 
 URL = "http://shop.test"
 
@@ -28,7 +28,7 @@ def project(*commands: dict[str, object], tests: dict[str, list[dict[str, object
 
 def read(*commands: dict[str, object]) -> list[dict[str, Any]]:
     """Return the actions of a test as plain data."""
-    mission = read_foreign(project(*commands))
+    mission = read_content(project(*commands))
     assert mission.lost == ()
     return [json.loads(each.model_dump_json()) for each in mission.subgoals[0].actions]
 
@@ -121,7 +121,7 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
         tests={"sign in": [command("type", "id=user", "${name}")]},
     )
 
-    mission = read_foreign(content, test="main")
+    mission = read_content(content, test="main")
 
     assert mission.lost == ()
     assert [each.text for each in mission.subgoals[0].actions if each.type == "fill"] == ["ada"]
@@ -141,14 +141,14 @@ def test_stored_texts_and_other_tests_are_put_in_their_place() -> None:
 )
 def test_what_cannot_be_carried_over_is_told(given: dict[str, object], why: str) -> None:
     """A command that would be missing in a replay is named with the reason."""
-    (lost,) = read_foreign(project(given)).lost
+    (lost,) = read_content(project(given)).lost
 
     assert why in lost
 
 
 def test_what_does_nothing_is_noted() -> None:
     """Nothing is dropped in silence, not even a comment on a log."""
-    mission = read_foreign(project(command("echo", "hi"), command("//click", "id=a"), command("pause", "100")))
+    mission = read_content(project(command("echo", "hi"), command("//click", "id=a"), command("pause", "100")))
 
     assert mission.lost == ()
     assert [each.split(":")[0] for each in mission.notes] == ["step 1", "step 2", "step 3"]
@@ -158,16 +158,16 @@ def test_one_of_several_tests_is_chosen() -> None:
     """Tests of Selenium IDE begin anew each: they are missions of their own."""
     content = project(command("open", "/"), tests={"other": [command("open", "/b")]})
 
-    assert read_foreign(content, test="other").text == "other"
+    assert read_content(content, test="other").text == "other"
     with pytest.raises(UsageError, match="'main', 'other'"):
-        read_foreign(content)
+        read_content(content)
 
 
 @pytest.mark.parametrize("data", [{"tests": [{"name": 1}], "suites": []}, {"tests": [{}], "suites": []}])
 def test_other_shapes_are_refused(data: object) -> None:
     """A project that is none is an error, in one line."""
     with pytest.raises(ForeignFormatError, match="Selenium IDE project: tests"):
-        read_foreign(json.dumps(data).encode())
+        read_content(json.dumps(data).encode())
 
 
 def test_keys_are_pressed_where_they_stand() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from eikon_engine.errors import ForeignFormatError
-from eikon_engine.importers.formats import read_foreign
 from eikon_engine.importers.mission import ImportedMission
+from tests.unit.importers.reading import read_content
 
 
 def cache(*steps: dict[str, Any], **more: object) -> bytes:
@@ -45,7 +45,7 @@ def actions(mission: ImportedMission) -> list[dict[str, Any]]:
 )
 def test_steps_become_actions(step: dict[str, Any], kind: str, fields: dict[str, object]) -> None:
     """Each has the action that does the same."""
-    mission = read_foreign(cache(step))
+    mission = read_content(cache(step))
 
     (action,) = actions(mission)
     assert mission.lost == ()
@@ -55,7 +55,7 @@ def test_steps_become_actions(step: dict[str, Any], kind: str, fields: dict[str,
 
 def test_places_are_weak_and_frames_are_followed() -> None:
     """A path from the root names an element by its place alone, and says so."""
-    mission = read_foreign(cache(act("click", selector="xpath=/html/body/iframe[1] >> xpath=/html/body/a[2]")))
+    mission = read_content(cache(act("click", selector="xpath=/html/body/iframe[1] >> xpath=/html/body/a[2]")))
 
     (action,) = actions(mission)
     assert action["target"]["selector"] == "xpath=/html/body/a[2]"
@@ -68,7 +68,7 @@ def test_keys_go_to_what_has_the_focus() -> None:
     typed = {"type": "keys", "playwrightArguments": {"method": "type", "text": "a b"}}
     pressed = {"type": "keys", "playwrightArguments": {"method": "press", "keys": "Tab", "times": 2}}
 
-    found = actions(read_foreign(cache(typed, pressed)))
+    found = actions(read_content(cache(typed, pressed)))
 
     assert [each["key"] for each in found] == ["a", "Space", "b", "Tab", "Tab"]
 
@@ -85,7 +85,7 @@ def test_keys_go_to_what_has_the_focus() -> None:
 )
 def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> None:
     """A step that would be missing in a replay is named with the reason."""
-    (lost,) = read_foreign(cache(step)).lost
+    (lost,) = read_content(cache(step)).lost
 
     assert why in lost
 
@@ -94,4 +94,4 @@ def test_what_cannot_be_carried_over_is_told(step: dict[str, Any], why: str) -> 
 def test_others_are_refused(content: bytes) -> None:
     """Another version, or another shape, is an error."""
     with pytest.raises(ForeignFormatError, match="Stagehand agent cache"):
-        read_foreign(content)
+        read_content(content)
