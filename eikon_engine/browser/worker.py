@@ -180,11 +180,11 @@ class BrowserWorker:
         return clean_snapshot(self.session, await capture_page(require_page(self.session, page)))
 
     async def picture(self, page: int) -> bytes | None:
-        """Take a PNG of a page; None if it is not open."""
+        """Take a PNG of a page; None if it is not open, or waits for a document that the recording brings later."""
         from playwright.async_api import Error
 
         shown = self.session.page(page)
-        if shown is None:
+        if shown is None or (self.session.rest.agenda is not None and self.session.ledger.is_leaving(shown)):
             return None
         try:
             return await shown.screenshot(animations="allow", caret="initial", timeout=10_000)
