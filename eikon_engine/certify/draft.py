@@ -47,6 +47,8 @@ class Draft:
     dom: BlobStore
     """Where snapshots of new baselines are put."""
     doublings: int
+    given: tuple[Operation, ...] = ()
+    """Changes that are asked for, before any other."""
     environment: SetEnvironment | None = None
     rules: list[VolatileRule] = field(default_factory=list)
     baselines: dict[str, SetObservation] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class Draft:
     @property
     def patch(self) -> TracePatch:
         """Return the changes so far."""
-        operations: list[Operation] = [self.environment] if self.environment is not None else []
+        operations = [*self.given, *([self.environment] if self.environment is not None else [])]
         operations += (AddRule(rule=rule) for rule in self.rules)
         operations += self.baselines.values()
         operations += self.settles.values()

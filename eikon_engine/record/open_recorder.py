@@ -21,6 +21,7 @@ from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.variables import demand_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -57,6 +58,7 @@ async def open_recorder(
         UsageError: an option cannot be used, or a file that it names cannot be read.
     """
     chosen = options or RecordOptions()
+    demand_names(chosen.variables, "RecordOptions.variables")
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
     storage_state, session_storage = _given(chosen)
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
@@ -73,10 +75,11 @@ async def open_recorder(
         worker.session.uploads = writer.files
         capture = NetworkCapture(worker.session, writer.network)
         await capture.start()
-        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
+        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen)
         start = await keep_start(worker, writer, session_options)
         environment = await _seen(worker, session_options.environment)
-        writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
+        header = _header(mission_text, mission_id, environment, start, chosen)
+        writer.begin(_without_secrets(header, worker.session.redactor))
         async with _ended(recorder, writer, capture, worker, chosen):
             yield recorder
 
@@ -113,7 +116,13 @@ def _header(
         environment=environment,
         start=start,
         network=NetworkPart(),
+        variables=dict(options.variables),
     )
+
+
+def _without_secrets(header: ExecutionTrace, redactor: Redactor) -> ExecutionTrace:
+    variables = {name: None if value is None else redactor.text(value) for name, value in header.variables.items()}
+    return header.model_copy(update={"mission_text": redactor.text(header.mission_text), "variables": variables})
 
 
 @asynccontextmanager

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import ActionError, UsageError
 from eikon_engine.record.open_recorder import open_recorder
 from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
+from eikon_engine.trace.variables import demand_values, used_variables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from eikon_engine.record.recorder import MissionRecorder
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ExecutionTrace
 
 
 async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> None:
@@ -24,7 +27,9 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> N
     An action that was recorded as failed may fail again.
 
     Raises:
-        UsageError: the bundle holds the use of a skill, which needs its mission.
+        UsageError: the bundle holds the use of a skill, which needs its mission; or no action uses a variable that
+            is given.
+        VariableMissingError: a variable of the trace has no value.
         ActionError: an action failed; the recording is complete up to it.
         OutputError: a recording is there already, or the folder cannot be written.
     """
@@ -33,6 +38,7 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> N
     if used is not None:
         message = f"wanted a bundle of actions alone, found the skill {used.skill} ({used.id}); run its mission again"
         raise UsageError(message)
+    options = _with_values(trace, options)
     recorder = open_recorder(directory, mission_text=trace.mission_text, mission_id=trace.mission_id, options=options)
     async with recorder as mission:
         for warning in trace.warnings:
@@ -42,6 +48,13 @@ async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> N
                 for step in subgoal.steps:
                     if isinstance(step, ActionTrace) and not isinstance(step.result, Blocked):
                         await _perform(mission, step, bundle)
+
+
+def _with_values(trace: ExecutionTrace, options: RecordOptions) -> RecordOptions:
+    """Give every variable that is used its value: the one of the options, else the recorded one."""
+    demand_values(trace, options.variables)
+    recorded = {name: value for name in used_variables(trace) if (value := trace.variables[name]) is not None}
+    return replace(options, variables={**recorded, **options.variables})
 
 
 async def _perform(mission: MissionRecorder, step: ActionTrace, bundle: Bundle) -> None:

@@ -17,6 +17,8 @@ from eikon_engine.trace.volatile import VolatileRule
 
 TRACE_VERSION: Final = 4
 
+VariableName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
 MissionStatus: TypeAlias = Literal[
     "running",
     "complete",
@@ -200,6 +202,10 @@ class ExecutionTrace(Record):
     network: NetworkPart | None = None
     masks: tuple[Mask, ...] = ()
     """Parts of pages that are not compared."""
+    variables: dict[VariableName, str | None] = Field(default_factory=dict)
+    """Values, as recorded, of what stands as `{{name}}` in texts and URLs of actions; null where it is always given.
+
+    What stands in such braces and is not named here is a text like any other."""
     migrated_from: str | None = None
     """Version the trace was written in, if not this one."""
 

@@ -1,0 +1,101 @@
+"""Read changes as people write them on a command line: FIELD=VALUE, NAME=VALUE."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice, product
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import TraceFieldError, UsageError
+from eikon_engine.trace.edits import SetFields, SetVariable
+from eikon_engine.trace.patch import TracePatch, apply_patch
+from eikon_engine.trace.variables import demand_names, names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.execution import ExecutionTrace
+
+MOST_READINGS: Final = 64
+"""Ways to read several values, each as JSON or as text, that are tried."""
+
+
+def read_fields(
+    trace: ExecutionTrace, step: str, texts: Sequence[str], *, same_element: bool, reason: str
+) -> SetFields:
+    """Read `FIELD=VALUE`; a value is JSON where its field takes it as such, else plain text.
+
+    Raises:
+        UsageError: a text is something else, or a field stands twice.
+        TraceFieldError: no reading of the values fits their fields; the message is about the first reading.
+    """
+    if not texts:
+        message = f"wanted FIELD=VALUE for {step or 'the trace'}, such as action.text=Banana, found none"
+        raise UsageError(message)
+    pairs = [_pair(text) for text in texts]
+    names = [name for name, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        message = f"wanted each field once, found {twice} {names.count(twice)} times"
+        raise UsageError(message)
+    refused: TraceFieldError | None = None
+    for values in islice(product(*(_readings(value) for _, value in pairs)), MOST_READINGS):
+        fields = dict(zip(names, values, strict=True))
+        edit = _edit(step, fields, same_element=same_element, reason=reason)
+        try:
+            apply_patch(trace, TracePatch(operations=(edit,)))
+        except TraceFieldError as error:
+            refused = refused or error
+        else:
+            return edit
+    assert refused is not None  # noqa: S101 - there is one reading at least
+    raise refused
+
+
+def undeclared(trace: ExecutionTrace, patch: TracePatch) -> tuple[str, ...]:
+    """Name what stands in new values as variables do, and is none of the changed trace."""
+    texts = (json.dumps(each.fields) for each in patch.operations if isinstance(each, SetFields))
+    return tuple(sorted({name for text in texts for name in names_in(text)} - trace.variables.keys()))
+
+
+def read_declarations(texts: Iterable[str], reason: str) -> tuple[SetVariable, ...]:
+    """Read `NAME=VALUE`, or `NAME` for a variable without a value of its own.
+
+    Raises:
+        UsageError: a name is none.
+    """
+    made = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        demand_names([name], "--var")
+        made.append(SetVariable(name=name, value=value if equals else None, reason=reason))
+    return tuple(made)
+
+
+def _edit(step: str, fields: dict[str, JsonValue], *, same_element: bool, reason: str) -> SetFields:
+    try:
+        return SetFields(step=step, fields=fields, same_element=same_element, reason=reason)
+    except ValidationError as error:
+        message = f"wanted values of finite numbers and not too deep, found {error.errors()[0]['msg']}"
+        raise UsageError(message) from error
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        message = f"wanted FIELD=VALUE, such as action.text=Banana, found {text!r}"
+        raise UsageError(message)
+    return name, value
+
+
+def _readings(text: str) -> list[JsonValue]:
+    """Return a value as JSON, if it is some, then as plain text."""
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return [text]
+    return [value, text]
