@@ -108,7 +108,7 @@ def _with_action(trace: ExecutionTrace, action: ActionTrace, edit: SetFields) ->
 def _outdated(trace: ExecutionTrace, before: ActionTrace, after: ActionTrace) -> ExecutionTrace:
     """Drop what was recorded of an action that is another one now, and of all later ones if they depend on it."""
     if only_looks(before) and only_looks(after):
-        return replaced(trace, after, forget_own(after))
+        return forget_own(trace, after)
     return forget_after(trace, after)
 
 

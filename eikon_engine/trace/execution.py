@@ -65,6 +65,22 @@ class Artifact(Record):
     """Relative to the bundle, with forward slashes."""
 
 
+class Timing(Record):
+    """When an action was done in the recording, where an edit left no observation or other steps to tell it.
+
+    The recorded network has its own timeline, to which a sealed replay of the edited mission has to keep.
+    """
+
+    actions_before: int = Field(ge=0)
+    """Actions that had been performed before, those that were deleted since included."""
+    begun_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.begun_ms`; None where nothing was recorded."""
+    acted_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.acted_ms`."""
+    virtual_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.virtual_ms`; None where nothing was recorded."""
+
+
 class ActionTrace(Record):
     """One action as it was performed."""
 
@@ -78,6 +94,8 @@ class ActionTrace(Record):
     observation: Observation | None = None
     """None where nothing was recorded to compare with."""
     artifacts: tuple[Artifact, ...] = ()
+    timing: Timing | None = None
+    """None where nothing before the action was edited."""
 
 
 class SkillInputRef(Record):

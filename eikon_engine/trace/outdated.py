@@ -6,8 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from eikon_engine.trace.actions import Assert, ExtractDom, Note, Screenshot
-from eikon_engine.trace.execution import ActionTrace, Blocked
-from eikon_engine.trace.located import positions, with_actions
+from eikon_engine.trace.execution import ActionTrace, Blocked, Timing
+from eikon_engine.trace.located import positions, replaced, with_actions
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -28,23 +28,61 @@ def only_looks(step: Step) -> bool:
 def forget_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     """Drop what was recorded after a step, its own observation included: pages, elements that were hit, pictures.
 
-    The action itself keeps the element that it hits: the pages before it are those of the recording.
+    The action itself keeps the element that it hits: the pages before it are those of the recording. When things were
+    done stays known, as the recorded network has the same timeline.
     """
-    steps = [each for _, each in positions(trace)]
-    begin = next(number for number, each in enumerate(steps) if each is step)
-    later = {id(each) for each in steps[begin + 1 :]}
+    later = {id(each) for each in _from(trace, step)[1:]}
+    timings = _timings(trace)
 
     def forget(action: ActionTrace) -> ActionTrace:
-        if id(action) in later:
-            return _without_record(action.model_copy(update={"action": without_identities(action.action)}))
-        return _without_record(action) if action is step else action
+        if id(action) not in later and action is not step:
+            return action
+        kept = action.action if action is step else without_identities(action.action)
+        update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(action))}
+        return action.model_copy(update=update)
 
     return with_actions(trace, forget)
 
 
-def forget_own(action: ActionTrace) -> ActionTrace:
+def forget_own(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
     """Drop what was recorded of one action."""
-    return _without_record(action)
+    update = {"observation": None, "artifacts": (), "timing": _timings(trace).get(id(action))}
+    return replaced(trace, action, action.model_copy(update=update))
+
+
+def time_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Let all actions after a step know when they were done in the recording, whatever becomes of that step."""
+    later = {id(each) for each in _from(trace, step)[1:]}
+    timings = _timings(trace)
+
+    def time(action: ActionTrace) -> ActionTrace:
+        return action.model_copy(update={"timing": timings.get(id(action))}) if id(action) in later else action
+
+    return with_actions(trace, time)
+
+
+def _from(trace: ExecutionTrace, step: Step) -> list[Step]:
+    steps = [each for _, each in positions(trace)]
+    return steps[next(number for number, each in enumerate(steps) if each is step) :]
+
+
+def _timings(trace: ExecutionTrace) -> dict[int, Timing]:
+    """Return when each action that was performed was done, by its identity as an object."""
+    performed = [step for _, step in positions(trace) if isinstance(step, ActionTrace)]
+    performed = [step for step in performed if not isinstance(step.result, Blocked)]
+    return {id(step): _timing(step, number) for number, step in enumerate(performed)}
+
+
+def _timing(action: ActionTrace, actions_before: int) -> Timing:
+    if action.timing is not None and action.observation is None:
+        return action.timing
+    seen = action.observation
+    return Timing(
+        actions_before=actions_before if action.timing is None else action.timing.actions_before,
+        begun_ms=None if seen is None else seen.begun_ms,
+        acted_ms=None if seen is None else seen.acted_ms,
+        virtual_ms=None if seen is None else seen.virtual_ms,
+    )
 
 
 def without_identities(action: Action) -> Action:
@@ -52,10 +90,6 @@ def without_identities(action: Action) -> Action:
     plain: JsonValue = json.loads(action.model_dump_json())
     forgotten = _forgotten(plain)
     return action if forgotten == plain else type(action).model_validate_json(json.dumps(forgotten))
-
-
-def _without_record(action: ActionTrace) -> ActionTrace:
-    return action.model_copy(update={"observation": None, "artifacts": ()})
 
 
 def _forgotten(value: JsonValue) -> JsonValue:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.execution import ActionTrace, SubgoalTrace
 from eikon_engine.trace.located import locate, locate_attempt, positions, with_attempts
-from eikon_engine.trace.outdated import forget_after, only_looks
+from eikon_engine.trace.outdated import forget_after, only_looks, time_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,8 @@ def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
     first = next((each for each in gone if not only_looks(each)), None)
     if first is not None:
         trace = forget_after(trace, first)
+    elif gone:
+        trace = time_after(trace, gone[0])
 
     def change(attempt: SubgoalTrace) -> tuple[SubgoalTrace, ...]:
         if attempt.id != located.attempt.id:
