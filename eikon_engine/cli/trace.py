@@ -127,9 +127,10 @@ def set_command(
 @_goes_somewhere
 def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways: Unpack[_Ways]) -> None:
     """Leave actions, skills or whole attempts of BUNDLE out."""
+    from eikon_engine.edit.assignments import make_edit
     from eikon_engine.trace.edits import DeleteStep
 
-    operations = tuple(DeleteStep(step=step, reason=reason) for step in steps)
+    operations = tuple(make_edit(DeleteStep, step=step, reason=reason) for step in steps)
     _conclude(bundle, _read(bundle), operations, ways)
 
 
@@ -151,9 +152,10 @@ def split_command(
     **new: Unpack[_NewSubgoal],
 ) -> None:
     """Make two subgoals of one: the steps of ATTEMPT from --before on become a subgoal of their own."""
+    from eikon_engine.edit.assignments import make_edit
     from eikon_engine.trace.edits import SplitAttempt
 
-    edit = SplitAttempt(attempt=attempt, reason=reason, **new)
+    edit = make_edit(SplitAttempt, attempt=attempt, reason=reason, **new)
     _conclude(bundle, _read(bundle), (edit,), {"output": output, "saved": saved})
 
 
@@ -168,9 +170,10 @@ def merge_command(
     bundle: Path, *, first: str, second: str, description: str | None, reason: str, **ways: Unpack[_Ways]
 ) -> None:
     """Make one attempt of two that follow each other."""
+    from eikon_engine.edit.assignments import make_edit
     from eikon_engine.trace.edits import MergeAttempts
 
-    edit = MergeAttempts(first=first, second=second, description=description, reason=reason)
+    edit = make_edit(MergeAttempts, first=first, second=second, description=description, reason=reason)
     _conclude(bundle, _read(bundle), (edit,), ways)
 
 
@@ -218,4 +221,9 @@ def _conclude(bundle: Path, trace: ExecutionTrace, operations: tuple[Operation, 
     if saved is not None:
         click.echo(printable(f"{saved}: the change; next: eikon trace apply {bundle} {saved} -o …"), err=True)
     if output is not None:
-        click.echo(printable(f"{output}: the changed copy; next: eikon certify {output}"), err=True)
+        click.echo(
+            printable(
+                f"{output}: the changed copy; next: eikon certify {output}, or eikon record --trace {output} -o …"
+            ),
+            err=True,
+        )

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from itertools import islice, product
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from pydantic import ValidationError
 
 from eikon_engine.errors import TraceFieldError, UsageError
-from eikon_engine.trace.edits import SetFields, SetVariable
+from eikon_engine.trace.edits import DeleteStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
 from eikon_engine.trace.patch import TracePatch, apply_patch
-from eikon_engine.trace.variables import demand_names, names_in
+from eikon_engine.trace.variables import demand_names, demand_whole, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.trace.execution import ExecutionTrace
+
+MadeEdit = TypeVar("MadeEdit", SetFields, SetVariable, DeleteStep, SplitAttempt, MergeAttempts)
 
 MOST_READINGS: Final = 64
 """Ways to read several values, each as JSON or as text, that are tried."""
@@ -45,7 +47,7 @@ def read_fields(
     refused: TraceFieldError | None = None
     for values in islice(product(*(_readings(value) for _, value in pairs)), MOST_READINGS):
         fields = dict(zip(names, values, strict=True))
-        edit = _edit(step, fields, same_element=same_element, reason=reason)
+        edit = make_edit(SetFields, step=step, fields=fields, same_element=same_element, reason=reason)
         try:
             apply_patch(trace, TracePatch(operations=(edit,)))
         except TraceFieldError as error:
@@ -54,6 +56,23 @@ def read_fields(
             return edit
     assert refused is not None  # noqa: S101 - there is one reading at least
     raise refused
+
+
+def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:
+    """Make an edit of what was given on the command line.
+
+    Raises:
+        UsageError: something of it can stand in no file.
+    """
+    for name, value in fields.items():
+        if isinstance(value, str):
+            demand_whole(value, name)
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        message = f"{'.'.join(map(str, fault['loc']))}: wanted what can be written to a file, found: {fault['msg']}"
+        raise UsageError(message) from error
 
 
 def undeclared(trace: ExecutionTrace, patch: TracePatch) -> tuple[str, ...]:
@@ -72,19 +91,12 @@ def read_declarations(texts: Iterable[str], reason: str) -> tuple[SetVariable, .
     for text in texts:
         name, equals, value = text.partition("=")
         demand_names([name], "--var")
-        made.append(SetVariable(name=name, value=value if equals else None, reason=reason))
+        made.append(make_edit(SetVariable, name=name, value=value if equals else None, reason=reason))
     return tuple(made)
 
 
-def _edit(step: str, fields: dict[str, JsonValue], *, same_element: bool, reason: str) -> SetFields:
-    try:
-        return SetFields(step=step, fields=fields, same_element=same_element, reason=reason)
-    except ValidationError as error:
-        message = f"wanted values of finite numbers and not too deep, found {error.errors()[0]['msg']}"
-        raise UsageError(message) from error
-
-
 def _pair(text: str) -> tuple[str, str]:
+    demand_whole(text, "FIELD=VALUE")
     name, equals, value = text.partition("=")
     if not equals or not name:
         message = f"wanted FIELD=VALUE, such as action.text=Banana, found {text!r}"

@@ -58,7 +58,6 @@ async def open_recorder(
         UsageError: an option cannot be used, or a file that it names cannot be read.
     """
     chosen = options or RecordOptions()
-    demand_names(chosen.variables, "RecordOptions.variables")
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
     storage_state, session_storage = _given(chosen)
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
@@ -78,13 +77,13 @@ async def open_recorder(
         recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen)
         start = await keep_start(worker, writer, session_options)
         environment = await _seen(worker, session_options.environment)
-        header = _header(mission_text, mission_id, environment, start, chosen)
-        writer.begin(_without_secrets(header, worker.session.redactor))
+        writer.begin(_without_secrets(worker, _header(mission_text, mission_id, environment, start, chosen)))
         async with _ended(recorder, writer, capture, worker, chosen):
             yield recorder
 
 
 def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:
+    demand_names(options.variables, "RecordOptions.variables")
     return read_storage_state(options.storage_state), read_session_storage(options.session_storage)
 
 
@@ -120,7 +119,8 @@ def _header(
     )
 
 
-def _without_secrets(header: ExecutionTrace, redactor: Redactor) -> ExecutionTrace:
+def _without_secrets(worker: BrowserWorker, header: ExecutionTrace) -> ExecutionTrace:
+    redactor = worker.session.redactor
     variables = {name: None if value is None else redactor.text(value) for name, value in header.variables.items()}
     return header.model_copy(update={"mission_text": redactor.text(header.mission_text), "variables": variables})
 

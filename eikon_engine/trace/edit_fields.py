@@ -167,7 +167,13 @@ def _edited(model: Model, edit: SetFields, name: str) -> Model:
     plain: JsonValue = json.loads(model.model_dump_json())
     for path, value in edit.fields.items():
         _put(plain, _parts(model, path, name), (name, path), value)
-    text = json.dumps(plain, ensure_ascii=False).encode(errors="surrogatepass")
+    try:
+        text = json.dumps(plain, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        message = (
+            f"{name}: wanted texts of whole characters in {', '.join(edit.fields)}, found half of one; write others"
+        )
+        raise TraceFieldError(message) from error
     try:
         return type(model).model_validate_json(text)
     except ValidationError as error:

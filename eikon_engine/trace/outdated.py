@@ -85,6 +85,12 @@ def _timing(action: ActionTrace, actions_before: int) -> Timing:
     )
 
 
+def lacks_edited_steps(trace: ExecutionTrace) -> bool:
+    """Say whether something is not known of a mission because it was edited, and not because it was never recorded."""
+    actions = (step for _, step in positions(trace) if isinstance(step, ActionTrace))
+    return any(action.timing is not None and action.observation is None for action in actions)
+
+
 def without_identities(action: Action) -> Action:
     """Return an action that does not know which elements it hits."""
     plain: JsonValue = json.loads(action.model_dump_json())

@@ -100,6 +100,8 @@ Operation: TypeAlias = Annotated[
 ]
 
 PATCH_VERSION: Final = 1
+EDITED: Final = "edited: "
+"""How a warning begins that tells of an edit."""
 
 
 class TracePatch(Record):
@@ -207,7 +209,7 @@ def _with_note(before: ExecutionTrace, after: ExecutionTrace, edit: Edit) -> Exe
         return before
     there = {action.id for subgoal in after.subgoal_traces for action in subgoal.actions_taken}
     lost = (_observed(before) - _observed(after)) & there
-    note = f"edited: {describe_edit(edit)} ({edit.reason})"
+    note = f"{EDITED}{describe_edit(edit)} ({edit.reason})"
     if lost:
         led = f"what {counted(len(lost), 'action')} led to is not known"
         note = f"{note}; {led} until the bundle is certified or recorded again"

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _MARK: Final = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}")
 
 
+_HALF: Final = re.compile(r"[\ud800-\udfff]")
+"""Halves of characters, as bytes of a command line become that are no UTF-8; no file can hold them."""
+
+
 def mark_of(name: str) -> str:
     """Return the text that stands for a variable."""
     return "{{" + name + "}}"
@@ -94,6 +98,17 @@ def demand_values(trace: ExecutionTrace, given: Mapping[str, str]) -> None:
             raise VariableMissingError(message)
 
 
+def demand_whole(text: str, where: str) -> None:
+    """Make sure that a text of the command line can stand in a file; `where` says in messages where it stood.
+
+    Raises:
+        UsageError: it has bytes that are no UTF-8.
+    """
+    if _HALF.search(text):
+        message = f"{where}: wanted text in UTF-8, found {text!r}"
+        raise UsageError(message)
+
+
 def demand_names(names: Iterable[str], where: str) -> None:
     """Make sure that variables have names; `where` says in messages who gave them.
 
@@ -115,6 +130,7 @@ def parse_variables(texts: Iterable[str]) -> dict[str, str]:
     values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
+        demand_whole(text, "--var")
         if not equals:
             message = f"--var: wanted NAME=VALUE, found {text!r}"
             raise UsageError(message)
