@@ -44,13 +44,13 @@ def read_fields(
     if twice is not None:
         message = f"wanted each field once, found {twice} {names.count(twice)} times"
         raise UsageError(message)
-    refused: TraceFieldError | None = None
+    refused: TraceFieldError | UsageError | None = None
     for values in islice(product(*(_readings(value) for _, value in pairs)), MOST_READINGS):
         fields = dict(zip(names, values, strict=True))
-        edit = make_edit(SetFields, step=step, fields=fields, same_element=same_element, reason=reason)
         try:
+            edit = make_edit(SetFields, step=step, fields=fields, same_element=same_element, reason=reason)
             apply_patch(trace, TracePatch(operations=(edit,)))
-        except TraceFieldError as error:
+        except (TraceFieldError, UsageError) as error:
             refused = refused or error
         else:
             return edit
