@@ -21,6 +21,7 @@
     ├── RequirementError                 78   requirement
     │   ├── UnknownSkillError            78   unknown-skill
     │   ├── SecretMissingError           78   secret-missing
+    │   ├── VariableMissingError         78   variable-missing
     │   └── NetworkPartMissingError      78   network-part-missing
     ├── SkillError                        1   skill-failed
     ├── ActionError                       1   (one code each, see its subclasses)
@@ -176,6 +177,12 @@ class SecretMissingError(RequirementError):
     """Report a secret that the trace refers to and nobody gave."""
 
     code = "secret-missing"
+
+
+class VariableMissingError(RequirementError):
+    """Report a variable of the trace that has no value."""
+
+    code = "variable-missing"
 
 
 class NetworkPartMissingError(RequirementError):

@@ -28,8 +28,9 @@ from eikon_engine.trace.certificate import (
 )
 from eikon_engine.trace.json_value import canonical_json
 from eikon_engine.trace.mask import describe_mask
-from eikon_engine.trace.patch import TracePatch, render_patch
+from eikon_engine.trace.patch import TracePatch, render_patch, variables_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes, trace_file, write_trace
+from eikon_engine.trace.variables import demand_values
 from eikon_engine.trace.volatile import describe as describe_rule
 from eikon_engine.trace.wording import counted
 
@@ -64,7 +65,9 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
 
     Raises:
         NetworkPartMissingError: there is no recorded network to replay.
-        UsageError: one run is asked for, or the bundle changed while it was replayed.
+        UsageError: one run is asked for, the bundle changed while it was replayed, or no action uses a variable that
+            is given.
+        VariableMissingError: a variable of the trace has no value.
         EikonError: the trace cannot be read, or a run could not come to its end.
     """
     if options.runs < LEAST_RUNS:
@@ -75,7 +78,9 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     _require_network(bundle, options)
     replay = run_many or replay_together(options)
     dom = BlobsOnTop(bundle.dom)
-    draft = Draft(original=original, dom=dom, doublings=options.doublings)
+    demand_values(original, options.variables)
+    given = variables_patch(original, options.variables).operations
+    draft = Draft(original=original, dom=dom, doublings=options.doublings, given=given)
     with busy_machine() if options.stress else nullcontext():
         for number in range(1, options.rounds + 1):
             done = await _round(bundle, draft, replay, (number, options.runs))

@@ -14,6 +14,7 @@ from eikon_engine.certify.agree import reached
 from eikon_engine.certify.propose_baseline import baseline_of, is_met_otherwise, lacks_baseline
 from eikon_engine.certify.propose_masks import propose_masks
 from eikon_engine.certify.propose_rules import propose_rules
+from eikon_engine.trace.outdated import lacks_edited_steps
 from eikon_engine.trace.patch import (
     AddMask,
     AddRule,
@@ -47,6 +48,8 @@ class Draft:
     dom: BlobStore
     """Where snapshots of new baselines are put."""
     doublings: int
+    given: tuple[Operation, ...] = ()
+    """Changes that are asked for, before any other."""
     environment: SetEnvironment | None = None
     rules: list[VolatileRule] = field(default_factory=list)
     baselines: dict[str, SetObservation] = field(default_factory=dict)
@@ -65,7 +68,7 @@ class Draft:
     @property
     def patch(self) -> TracePatch:
         """Return the changes so far."""
-        operations: list[Operation] = [self.environment] if self.environment is not None else []
+        operations = [*self.given, *([self.environment] if self.environment is not None else [])]
         operations += (AddRule(rule=rule) for rule in self.rules)
         operations += self.baselines.values()
         operations += self.settles.values()
@@ -95,8 +98,9 @@ class Draft:
         return "an environment, as the recording kept none"
 
     def _add_rules(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
-        if self.trace.network is None:
-            return ""
+        asked = apply_patch(self.original, TracePatch(operations=self.given))
+        if self.trace.network is None or lacks_edited_steps(asked):
+            return ""  # what an edited mission asks for is no chance: a rule would answer it as if nothing was edited
         known = (*self.trace.network.rules, *self.rules)
         new = propose_rules([run.outcome.network.misses for run in runs], known)
         self.rules.extend(new)

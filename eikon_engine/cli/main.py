@@ -63,6 +63,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="schema_command",
             summary="Print the JSON Schema of the trace format.",
         ),
+        "trace": CommandEntry(
+            module="eikon_engine.cli.trace",
+            attribute="trace_command",
+            summary="Show a bundle, and change a copy of it.",
+        ),
     }
 )
 

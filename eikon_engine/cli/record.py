@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="Whether the time of pages stands still between actions, or runs by itself.",
 )
+@click.option(
+    "--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable of the trace; may be repeated."
+)
 @click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
@@ -38,10 +41,10 @@ def record_command(
     *,
     source: Path,
     output: Path,
-    clock: Literal["stepped", "natural"],
+    variables: tuple[str, ...],
     secrets: tuple[str, ...],
     secret_file: Path | None,
-    browser_path: Path | None,
+    **chosen: Unpack[_SameNamedOptions],
 ) -> None:
     """Record a mission into a new bundle."""
     from eikon_engine.outcome.printable import printable
@@ -49,13 +52,23 @@ def record_command(
     from eikon_engine.record.rerecord import rerecord
     from eikon_engine.replay.secret_sources import gather_secrets
     from eikon_engine.trace.bundle import open_bundle
+    from eikon_engine.trace.variables import parse_variables
 
     bundle = open_bundle(source)
-    options = RecordOptions(clock=clock, browser_path=browser_path, secrets=gather_secrets(secrets, secret_file))
+    options = RecordOptions(
+        secrets=gather_secrets(secrets, secret_file), variables=parse_variables(variables), **chosen
+    )
     asyncio.run(rerecord(bundle, output, _as_on(bundle.trace.environment, options)))
     for line in open_bundle(output).trace.warnings:
         click.echo(printable(f"warning: {line}"), err=True)
     click.echo(printable(f"{output}: recorded; next: eikon certify {output}"))
+
+
+class _SameNamedOptions(TypedDict):
+    """Options of the command that are options of a recording by the same name."""
+
+    clock: Literal["stepped", "natural"]
+    browser_path: Path | None
 
 
 def _as_on(environment: Environment | None, options: RecordOptions) -> RecordOptions:

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action
 
 
-def hide_secrets(session: Session, action: Action) -> Action:
-    """Put references in place of texts that turned out to be secret."""
-    if isinstance(action, Fill | TypeText | SetValue | InsertText) and isinstance(action.text, str):
-        name = session.secret_name(action.text)
+def hide_secrets(session: Session, action: Action, resolved: Action | None = None) -> Action:
+    """Put references in place of texts that turned out to be secret; `resolved` is what was done, variables put in."""
+    typed = getattr(resolved or action, "text", None)
+    if isinstance(action, Fill | TypeText | SetValue | InsertText) and isinstance(typed, str):
+        name = session.secret_name(typed)
         if name is not None:
             action = action.model_copy(update={"text": SecretRef(secret=name)})
     text = action.model_dump_json()

@@ -21,6 +21,7 @@ from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.variables import demand_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -73,15 +74,16 @@ async def open_recorder(
         worker.session.uploads = writer.files
         capture = NetworkCapture(worker.session, writer.network)
         await capture.start()
-        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
+        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen)
         start = await keep_start(worker, writer, session_options)
         environment = await _seen(worker, session_options.environment)
-        writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
+        writer.begin(_without_secrets(worker, _header(mission_text, mission_id, environment, start, chosen)))
         async with _ended(recorder, writer, capture, worker, chosen):
             yield recorder
 
 
 def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:
+    demand_names(options.variables, "RecordOptions.variables")
     return read_storage_state(options.storage_state), read_session_storage(options.session_storage)
 
 
@@ -113,7 +115,14 @@ def _header(
         environment=environment,
         start=start,
         network=NetworkPart(),
+        variables=dict(options.variables),
     )
+
+
+def _without_secrets(worker: BrowserWorker, header: ExecutionTrace) -> ExecutionTrace:
+    redactor = worker.session.redactor
+    variables = {name: None if value is None else redactor.text(value) for name, value in header.variables.items()}
+    return header.model_copy(update={"mission_text": redactor.text(header.mission_text), "variables": variables})
 
 
 @asynccontextmanager

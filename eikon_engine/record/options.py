@@ -49,6 +49,8 @@ class RecordOptions:
     """Page time that passes after each action."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values that are written nowhere, by name. A password that is only typed is one from that moment on."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Values of what stands as `{{name}}` in texts and URLs of actions; the trace keeps the name, with this value."""
     storage_state: Path | None = None
     """Cookies, local storage and IndexedDB to begin with (Playwright's format)."""
     session_storage: Path | None = None

@@ -23,9 +23,10 @@ from eikon_engine.trace.execution import (
 )
 from eikon_engine.trace.file_name import file_name_for
 from eikon_engine.trace.identity import weakness
+from eikon_engine.trace.variables import resolved_action
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.capture import NetworkCapture
     from eikon_engine.browser.worker import Performed
     from eikon_engine.record.attempt import Attempt
+    from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.write import BundleWriter
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
@@ -51,15 +53,16 @@ class MissionRecorder:
         writer: BundleWriter,
         capture: NetworkCapture,
         skills: SkillRegistry,
-        now: Callable[[], datetime],
+        options: RecordOptions,
     ) -> None:
         """Record what `worker` does; `open_recorder` makes all the parts."""
         self._worker = worker
         self._writer = writer
         self._capture = capture
         self._skills = skills
-        self._now = now
-        self._attempts = Attempts(writer, self._clean, now)
+        self._now = options.now
+        self._variables = options.variables
+        self._attempts = Attempts(writer, self._clean, options.now)
 
     @asynccontextmanager
     async def subgoal(self, description: str, *, subgoal_id: str | None = None) -> AsyncIterator[None]:
@@ -79,19 +82,22 @@ class MissionRecorder:
     async def perform(self, action: Action) -> Observation:
         """Perform one action, record it, and return what was observed.
 
+        Variables of the options are performed with their values and recorded by their names.
+
         Raises:
             ActionError: the action failed; the failure is recorded and expected again at replay.
         """
         attempt = self._current()
         started_at = self._now()
-        performed = await self._worker.execute(action)
+        resolved = resolved_action(action, self._variables)
+        performed = await self._worker.execute(resolved)
         sequence = attempt.next_sequence()
         trace = ActionTrace(
             id=f"{attempt.id}_action_{sequence:03d}",
             sequence=sequence,
             started_at=started_at,
             ended_at=self._now(),
-            action=hide_secrets(self._worker.session, with_identities(action, performed)),
+            action=hide_secrets(self._worker.session, with_identities(action, performed), resolved),
             result=performed.result,
             observation=self._store(performed),
             artifacts=self._keep_picture(attempt, sequence, performed),

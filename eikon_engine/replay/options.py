@@ -61,6 +61,8 @@ class ReplayOptions:
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Values of variables of the trace, by name; where one is left out, its recorded value is taken."""
     skills: SkillRegistry = field(default_factory=default_skills)
     reports: tuple[Report, ...] | None = None
     """What is written beside outcome.json and events.jsonl; None for the standard reports."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
+from eikon_engine.trace.patch import apply_patch, variables_patch
 from eikon_engine.trace.redaction import secrets_named_in
 from eikon_engine.trace.relocated import unused_rules
 from eikon_engine.trace.secret_text import missing_secret, secret_names
 from eikon_engine.trace.url_map import UrlMap, url_map
+from eikon_engine.trace.variables import demand_values, resolved_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.other_answers import OtherSource
@@ -46,6 +50,7 @@ class Plan:
     """A mission ready to be replayed."""
 
     bundle: Bundle
+    """With values in the place of the variables of its trace."""
     network: NetworkMode
     subgoals: tuple[PlannedSubgoal, ...]
     other: OtherSource | None = None
@@ -77,10 +82,13 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
 
     Raises:
         UnknownSkillError: a skill of the trace is in no registry.
+        VariableMissingError: a variable of the trace has no value.
         SecretMissingError: a secret of the trace was not given.
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
-        UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR.
+        UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR; no action uses
+            a variable that is given.
     """
+    bundle = _with_variables(bundle, options.variables)
     urls = url_map(options.base_urls)
     network = _network(bundle, options, urls)
     _require_headers(bundle.trace, options)
@@ -94,6 +102,13 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
             steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
         subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
     return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals), urls=urls)
+
+
+def _with_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
+    """Put values in the place of variables, and drop what was recorded with other ones."""
+    demand_values(bundle.trace, given)
+    trace = apply_patch(bundle.trace, variables_patch(bundle.trace, given))
+    return replace(bundle, trace=resolved_trace(trace))
 
 
 def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:

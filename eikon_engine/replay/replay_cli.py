@@ -33,6 +33,12 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
     return parse_rules(texts)
 
 
+def _variables(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - `--help` stays quick
+
+    return parse_variables(texts)
+
+
 def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
     if path is None:
         return ()
@@ -100,6 +106,14 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
     type=click.FloatRange(0, 86_400, min_open=True),
     callback=_number,
     help="Deadline of every action, in seconds.",
+)
+@click.option(
+    "--var",
+    "variables",
+    multiple=True,
+    callback=_variables,
+    metavar="NAME=VALUE",
+    help="Value of a variable of the trace; may be repeated.",
 )
 @click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
 @click.option(
@@ -172,6 +186,7 @@ class _SameNamedOptions(TypedDict):
     base_urls: dict[str, str]
     policy: PolicyName
     masks: tuple[Mask, ...]
+    variables: dict[str, str]
     on_divergence: OnDivergence
     browser_path: Path | None
 

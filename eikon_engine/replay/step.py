@@ -174,7 +174,7 @@ class StepRunner:
             return not self._compared(planned, recorded, performed).divergences
 
         moved = relocated_action(action, self._plan.urls)
-        return await self._worker.execute(moved, recorded.observation, agrees)
+        return await self._worker.execute(moved, recorded.observation, agrees, recorded.timing)
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before anything is done in the new one."""

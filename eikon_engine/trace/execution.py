@@ -17,6 +17,8 @@ from eikon_engine.trace.volatile import VolatileRule
 
 TRACE_VERSION: Final = 4
 
+VariableName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+
 MissionStatus: TypeAlias = Literal[
     "running",
     "complete",
@@ -63,6 +65,22 @@ class Artifact(Record):
     """Relative to the bundle, with forward slashes."""
 
 
+class Timing(Record):
+    """When an action was done in the recording, where an edit left no observation or other steps to tell it.
+
+    The recorded network has its own timeline, to which a sealed replay of the edited mission has to keep.
+    """
+
+    actions_before: int = Field(ge=0)
+    """Actions that had been performed before, those that were deleted since included."""
+    begun_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.begun_ms`; None where nothing was recorded."""
+    acted_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.acted_ms`."""
+    virtual_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.virtual_ms`; None where nothing was recorded."""
+
+
 class ActionTrace(Record):
     """One action as it was performed."""
 
@@ -76,6 +94,8 @@ class ActionTrace(Record):
     observation: Observation | None = None
     """None where nothing was recorded to compare with."""
     artifacts: tuple[Artifact, ...] = ()
+    timing: Timing | None = None
+    """None where nothing before the action was edited."""
 
     @property
     def baseline(self) -> Observation | None:
@@ -230,6 +250,10 @@ class ExecutionTrace(Record):
     network: NetworkPart | None = None
     masks: tuple[Mask, ...] = ()
     """Parts of pages that are not compared."""
+    variables: dict[VariableName, str | None] = Field(default_factory=dict)
+    """Values, as recorded, of what stands as `{{name}}` in texts and URLs of actions; null where it is always given.
+
+    What stands in such braces and is not named here is a text like any other."""
     migrated_from: str | None = None
     """Version the trace was written in, if not this one."""
 

@@ -56,7 +56,7 @@ class Views:
         return own
 
     def _listener(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-        """Give a listener as many views as it takes, mark what it sends as ours, and keep its errors from the client."""
+        """Give a listener as many views as it takes, mark what it sends as ours, keep its errors from the client."""
         kinds = [parameter.kind for parameter in signature(handler).parameters.values()]
         taken = None if Parameter.VAR_POSITIONAL in kinds else len(kinds)
 
