@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING
 from anyio import to_thread
 from anyio.from_thread import start_blocking_portal
 
+from eikon_engine.attach.certified import certify_recording
 from eikon_engine.attach.mission import AgentMission
 from eikon_engine.attach.options import AttachOptions
 from eikon_engine.attach.recording import Recording, require_kind
-from eikon_engine.certify.certify import accept, certify
+from eikon_engine.browser.attached.session import context_of
 from eikon_engine.errors import EikonError
-from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from eikon_engine.certify.certification import CertificationReport
-    from eikon_engine.certify.options import CertifyOptions
 
 _logger = logging.getLogger(__name__)
 
@@ -39,18 +37,17 @@ def record_mission(
         UsageError: it is no context, not one of Chromium, or shows a document already.
         OutputError: a recording is there already, or the folder cannot be written.
     """
-    return RecordedMission(
-        Recording(context_or_page, mission_text, Path(directory), options or AttachOptions()), options
-    )
+    chosen = options or AttachOptions()
+    return RecordedMission(Recording(context_of(context_or_page), mission_text, Path(directory), chosen), chosen)
 
 
 class RecordedMission:
     """The block in which a mission is recorded."""
 
-    def __init__(self, recording: Recording, options: AttachOptions | None) -> None:
+    def __init__(self, recording: Recording, options: AttachOptions) -> None:
         """Record with the block; `record_mission` makes both."""
         self._recording = recording
-        self._options = options or AttachOptions()
+        self._options = options
         self._mission = AgentMission(recording)
 
     def __enter__(self) -> AgentMission:
@@ -63,10 +60,9 @@ class RecordedMission:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Complete the bundle, and certify it."""
-        if self._recording.is_gone:
-            self._recording.give_up(error)
-        else:
-            self._recording.run(self._recording.end(error))
+        if not self._recording.is_gone:
+            self._recording.run(self._recording.let_go())
+        self._recording.complete(error)
         self._certify()
 
     async def __aenter__(self) -> AgentMission:
@@ -79,7 +75,8 @@ class RecordedMission:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Complete the bundle, and certify it."""
-        await self._recording.end(error)
+        await self._recording.let_go()
+        self._recording.complete(error)
         await to_thread.run_sync(self._certify)
 
     def _certify(self) -> None:
@@ -88,18 +85,10 @@ class RecordedMission:
         chosen = replace(self._options.certify, secrets={**self._options.certify.secrets, **self._recording.secrets})
         with start_blocking_portal() as portal:
             try:
-                self._mission.report = portal.call(_certified, self._recording.directory, chosen)
+                self._mission.report = portal.call(certify_recording, self._recording.directory, chosen)
             except EikonError as error:  # the mission went as it went; what is missing is said, and can be made up for
                 _logger.warning("%s: recorded, and not certified: %s", self._recording.directory, error.message)
                 return
         if self._mission.report.status != "certified":
             status = self._mission.report.status
             _logger.warning("%s: recorded, and not certified: its replays are %s", self._recording.directory, status)
-
-
-async def _certified(directory: Path, options: CertifyOptions) -> CertificationReport:
-    bundle = open_bundle(directory)
-    certification = await certify(bundle, options)
-    if certification.report.status in {"certified", "proposed"}:
-        return accept(bundle, certification)
-    return certification.report

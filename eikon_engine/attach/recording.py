@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eikon_engine.browser.attached.session import context_of, is_over, kept_options, unwatch, watch
+from eikon_engine.browser.attached.session import is_over, kept_options, unwatch, watch
 from eikon_engine.browser.attached.tap import Tap
 from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.errors import UsageError
@@ -33,16 +33,13 @@ class Recording:
     """Watch a context from `begin` to `end`, and write its bundle."""
 
     def __init__(self, wrapper: object, mission_text: str, directory: Path, options: AttachOptions) -> None:
-        """Record what happens in the context of `wrapper`, a page or the context itself.
-
-        Raises:
-            UsageError: it is neither.
-        """
-        self._wrapper: Any = context_of(wrapper)
+        """Record what happens in the context that `wrapper` stands for."""
+        self._wrapper: Any = wrapper
         self._mission_text = mission_text
         self._directory = directory
         self._options = options
         self._faults: list[Exception] = []
+        self._is_listening = False
         self.skills = options.skills or default_skills()
 
     @property
@@ -109,27 +106,34 @@ class Recording:
         self._tap = Tap(impl_of(self._wrapper)._connection, self._onlooker, self._faults.append)  # noqa: SLF001 - as above
         self._onlooker.tap = self._tap
         self._tap.open()
+        self._is_listening = True
 
     def _start(self) -> StartState:
         options = kept_options(self._watched)
         return write_start(self.session, self.writer, options, self._watched.storage_state)
 
-    async def end(self, error: BaseException | None) -> None:
-        """Write what is still to be written, and let the context go; `error` is what ended the mission."""
+    async def let_go(self) -> None:
+        """Read what is still to be read, and watch no more."""
         try:
             await self._onlooker.settle()
             await self._onlooker.flush()
-            self._onlooker.leave_attempt(error)
         finally:
-            await self._let_go()
-        self._complete(error)
+            self._stop_listening()
+            await unwatch(self._watched)
 
-    def give_up(self, error: BaseException | None) -> None:
-        """End without the loop of the agent, which is gone."""
+    def complete(self, error: BaseException | None) -> None:
+        """Write the end; `error` is what ended the mission."""
+        if self._is_listening:
+            self._stop_listening()
+            self.writer.warn("the agent's browser was gone before the recording ended; what was on its way is lost")
+        self._onlooker.give_up()
+        self._onlooker.leave_attempt(error)
+        self._write_end(error)
+
+    def _stop_listening(self) -> None:
+        self._is_listening = False
         self._tap.close()
         self._onlooker.close()
-        self.writer.warn("the client of the agent was gone before the recording ended; what was on its way is lost")
-        self._complete(error)
 
     def begin_subgoal(self, description: str, subgoal_id: str | None) -> None:
         """Begin an attempt; what was done outside of any before is one of its own."""
@@ -152,12 +156,7 @@ class Recording:
         """Put the names of secrets in the place of their values, in all texts of a value."""
         return self.session.redactor.redact_texts(value)
 
-    async def _let_go(self) -> None:
-        self._tap.close()
-        self._onlooker.close()
-        await unwatch(self._watched)
-
-    def _complete(self, error: BaseException | None) -> None:
+    def _write_end(self, error: BaseException | None) -> None:
         ledger = self.session.ledger
         for each in filter(None, (error, ledger.fault, *self._faults)):
             self.writer.add_failure(Failure(message=self.clean(describe_error(each))))

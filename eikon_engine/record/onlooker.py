@@ -159,13 +159,20 @@ class Onlooker:
                 async with asyncio.timeout(SETTLE_S):
                     await self._written.wait()
                 continue
-            for doing in tuple(self._open):  # its page is gone, and answers nothing
-                doing.waits = 0
-                doing.result = doing.result or Failed(code=UNKNOWN, message="it had not ended when the recording did")
-                self._write(doing)
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Write what has not ended, and will not: its page is gone, and answers nothing."""
+        self._finish()
+        for doing in tuple(self._open):
+            doing.waits = 0
+            doing.result = doing.result or Failed(code=UNKNOWN, message="it had not ended when the recording did")
+            self._write(doing)
 
     def close(self) -> None:
         """Hear no more."""
+        if self._is_closed:
+            return
         self._is_closed = True
         for (name, why), times in self._unspoken.items():
             self._writer.warn(f"{name} was called {times} times: {why}")
