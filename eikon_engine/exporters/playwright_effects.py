@@ -141,7 +141,7 @@ def _closing(
 
 
 def _talking(
-    action: Action, seen: Observation, body: list[Statement], known: Known
+    _action: Action, seen: Observation, body: list[Statement], known: Known
 ) -> tuple[list[Statement], list[Statement]]:
     if not seen.dialogs:
         return body, []

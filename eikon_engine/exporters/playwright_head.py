@@ -27,10 +27,10 @@ NOT_CHECKED: Final = (
 
 def head(trace: ExecutionTrace, left: tuple[str, ...], *, secrets: tuple[str, ...], files_folder: str) -> str:
     """Write the docstring of the module."""
+    day = f"{trace.started_at:%Y-%m-%d}"
     paragraphs = [
         f"Mission {trace.mission_id}: {trace.mission_text}",
-        f"Exported by Eikon from a recording of {trace.started_at:%Y-%m-%d}, for pytest-playwright. "
-        "Another deployment: pytest --base-url URL.",
+        f"Exported by Eikon from a recording of {day}, for pytest-playwright. On another site: pytest --base-url URL.",
     ]
     if files_folder:
         paragraphs.append(f"Needs the folder {files_folder} beside it.")

@@ -74,23 +74,22 @@ def action_locator(page: int, target: Target, documents: Mapping[str, RecordedDo
 
 def by_name(document: RecordedDocument, element: Located) -> str | None:
     """Write a locator by role and name, or by the label of a field; None where that would not find this one alone."""
-    if not document.is_shown(element):
-        return None
     role, name = document.role(element), document.name(element)
-    if name is None:
+    if name is None or not document.is_shown(element):
         return None
-    if role is not None:
-        others = [each for each in document.elements if each.role == role or document.role(each) == role]
-        if sum(_without_blanks(name) in _without_blanks(each.name) for each in others) == 1:
-            return call("get_by_role", quoted(role), name=name)
-        if sum(each.name == name for each in others) == 1:
-            return call("get_by_role", quoted(role), name=name, exact=True)
-        return None
-    if element.node.tag in FIELDS:
-        alike = sum(_without_blanks(name) in _without_blanks(each.name) for each in document.elements)
-        labelled = element.label is not None or element.root.labels.get(element.node.attribute("id") or "")
-        return call("get_by_label", quoted(name)) if alike == 1 and labelled else None
-    return None
+    if role is None:
+        return _by_label(document, element, name)
+    others = [each for each in document.elements if role in {each.role, document.role(each)}]
+    if sum(_without_blanks(name) in _without_blanks(each.name) for each in others) == 1:
+        return call("get_by_role", quoted(role), name=name)
+    alone = sum(each.name == name for each in others) == 1
+    return call("get_by_role", quoted(role), name=name, exact=True) if alone else None
+
+
+def _by_label(document: RecordedDocument, element: Located, name: str) -> str | None:
+    alike = sum(_without_blanks(name) in _without_blanks(each.name) for each in document.elements)
+    labelled = element.label is not None or element.root.labels.get(element.node.attribute("id") or "")
+    return call("get_by_label", quoted(name)) if element.node.tag in FIELDS and labelled and alike == 1 else None
 
 
 def by_mark(document: RecordedDocument, element: Located) -> str | None:

@@ -20,7 +20,7 @@ from eikon_engine.exporters.playwright_locator import action_locator, page_name,
 from eikon_engine.exporters.playwright_parts import parts
 from eikon_engine.exporters.playwright_values import site_of
 from eikon_engine.exporters.python_source import Block, Statement, comment, docstring, quoted, render
-from eikon_engine.trace.actions import AnswerDialog, ClosePage, Drag, SwitchPage
+from eikon_engine.trace.actions import AnswerDialog, ClosePage, Drag, SwitchPage, WaitFor
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage
 from eikon_engine.trace.secret_text import secret_names
 
@@ -113,13 +113,16 @@ def _without_marks(marked: list[str], *, after: int) -> tuple[list[str], tuple[t
 
 def _subgoal(subgoal: SubgoalTrace, known: Known, words: Words) -> Block:
     body: list[Statement] = []
-    for step in subgoal.steps:
+    steps = subgoal.steps
+    for step, following in zip(steps, (*steps[1:], None), strict=True):
         body.append(f"{_STEP}{step.sequence} {quoted(subgoal.subgoal_id)}")
         if isinstance(step, SkillUsage):
             body += comment(f"The skill {step.skill} read the page here.")
         else:
             said = body[-2:-1]  # what the step before ended with need not be demanded again
             body += [each for each in _step(step, subgoal, known, words) if each not in said]
+            if step.observation is not None and not _is_waited_for(following):
+                body += page_effects(step.observation, known)
     if subgoal.actions_taken:
         body.append("assert errors == []")
     return Block(f"with step({quoted(subgoal.description)}):", tuple(body))
@@ -139,8 +142,11 @@ def _step(step: ActionTrace, subgoal: SubgoalTrace, known: Known, words: Words) 
         yield from _failed(step, step.result, known, words)
     else:
         yield from _done(step, known, words)
-    if step.observation is not None:
-        yield from page_effects(step.observation, known)
+
+
+def _is_waited_for(following: ActionTrace | SkillUsage | None) -> bool:
+    """Say whether the next step waits: what is seen before has only passed by, and is gone on a faster site."""
+    return isinstance(following, ActionTrace) and isinstance(following.action, WaitFor)
 
 
 def _page_of(action: Action, known: Known) -> Iterator[Statement]:

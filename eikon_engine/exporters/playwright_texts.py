@@ -86,8 +86,9 @@ def _headings(seen: Seen, frame: str) -> Iterator[Statement]:
             continue
         if len(shown) == 1:
             text = seen.text(shown[0].node)
+            heading = call("get_by_role", quoted("heading"), name=text, level=level)
             if text:
-                yield f"expect({frame}.{call('get_by_role', quoted('heading'), name=text, level=level)}).to_be_visible()"
+                yield f"expect({frame}.{heading}).to_be_visible()"
         else:
             yield from _items(seen, f"{frame}.{call('get_by_role', quoted('heading'), level=level)}", shown)
 
