@@ -146,7 +146,7 @@ def _frame_selector(document: RecordedDocument, node: DomNode) -> str | None:
     for attribute in ("name", "title", "src"):
         value = node.attribute(attribute) or ""
         alike = sum(each.node.tag == node.tag and each.node.attribute(attribute) == value for each in document.elements)
-        if _PLAIN_VALUE.fullmatch(value) and alike == 1:
+        if _PLAIN_VALUE.fullmatch(value) and "://" not in value and alike == 1:
             return f'{node.tag}[{attribute}="{value}"]'
     return None
 

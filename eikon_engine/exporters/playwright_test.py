@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _NAMED: Final = 40
 """Characters of a locator that is written twice before it gets a variable."""
 _STEP: Final = "#step "
+_NO_ERRORS: Final = "assert errors == []"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +124,9 @@ def _subgoal(subgoal: SubgoalTrace, known: Known, words: Words) -> Block:
             body += [each for each in _step(step, subgoal, known, words) if each not in said]
             if step.observation is not None and not _is_waited_for(following):
                 body += page_effects(step.observation, known)
-    if subgoal.actions_taken:
-        body.append("assert errors == []")
+                body += [_NO_ERRORS] * bool(step.observation.documents)
+    if subgoal.actions_taken and body[-1] != _NO_ERRORS:
+        body.append(_NO_ERRORS)
     return Block(f"with step({quoted(subgoal.description)}):", tuple(body))
 
 
