@@ -94,7 +94,8 @@ def _on_element(action: _OnElement, element: str, words: Words) -> tuple[Stateme
         case actions.Press(key=key):
             return (call(f"{element}.press", quoted(key), timeout=timeout),)
         case actions.SelectOption(by=by, options=options):
-            chosen: list[object] = [int(each) for each in options] if by == "index" else list(options)
+            indices = by == "index" and all(each.isdecimal() for each in options)
+            chosen: list[object] = [int(each) for each in options] if indices else list(options)
             given = chosen[0] if len(chosen) == 1 else chosen
             return (call(f"{element}.select_option", **{by: given}, timeout=timeout),)
         case actions.SetInputFiles(files=files):

@@ -113,7 +113,7 @@ def _downloading(
 def _opening(
     action: Action, seen: Observation, body: list[Statement], known: Known
 ) -> tuple[list[Statement], list[Statement]]:
-    opened = [each for each in seen.opened if each not in known.pages]
+    opened = [each for each in seen.opened if each not in known.pages and each > 0]
     known.pages.update(opened)
     match opened:
         case []:

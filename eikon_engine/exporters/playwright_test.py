@@ -114,23 +114,37 @@ def _without_marks(marked: list[str], *, after: int) -> tuple[list[str], tuple[t
 
 def _subgoal(subgoal: SubgoalTrace, known: Known, words: Words) -> Block:
     body: list[Statement] = []
+    said: Statement = ""
     steps = subgoal.steps
-    for step, following in zip(steps, (*steps[1:], None), strict=True):
+    for place, step in enumerate(steps):
         body.append(f"{_STEP}{step.sequence} {quoted(subgoal.subgoal_id)}")
-        if isinstance(step, SkillUsage):
-            body += comment(f"The skill {step.skill} read the page here.")
-        else:
-            said = body[-2:-1]  # what the step before ended with need not be demanded again
-            body += [each for each in _step(step, subgoal, known, words) if each not in said]
-            if step.observation is not None and not _is_waited_for(following):
-                body += page_effects(step.observation, known)
-                body += [_NO_ERRORS] * bool(step.observation.documents)
-    if subgoal.actions_taken and body[-1] != _NO_ERRORS:
+        following = steps[place + 1] if place + 1 < len(steps) else None
+        for each in _step(step, following, subgoal, known, words):
+            if each != said:  # what was demanded last need not be demanded again
+                body.append(each)
+            said = each
+    if subgoal.actions_taken and said != _NO_ERRORS:
         body.append(_NO_ERRORS)
     return Block(f"with step({quoted(subgoal.description)}):", tuple(body))
 
 
-def _step(step: ActionTrace, subgoal: SubgoalTrace, known: Known, words: Words) -> Iterator[Statement]:
+def _step(
+    step: ActionTrace | SkillUsage,
+    following: ActionTrace | SkillUsage | None,
+    subgoal: SubgoalTrace,
+    known: Known,
+    words: Words,
+) -> Iterator[Statement]:
+    if isinstance(step, SkillUsage):
+        yield from comment(f"The skill {step.skill} read the page here.")
+        return
+    yield from _action(step, subgoal, known, words)
+    if step.observation is not None and not _is_waited_for(following):
+        yield from page_effects(step.observation, known)
+        yield from (_NO_ERRORS,) * bool(step.observation.documents)
+
+
+def _action(step: ActionTrace, subgoal: SubgoalTrace, known: Known, words: Words) -> Iterator[Statement]:
     action = step.action
     if isinstance(step.result, Blocked):
         known.left_out.append(f"{action.type} in {subgoal.description!r} was blocked ({step.result.reason})")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 120
 _INDENT: Final = "    "
+_EXACT: Final = 2**53
 _QUOTES: Final = '"""'
 _ATOM: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)|[^\\]", re.DOTALL)
 _LITERAL: Final = re.compile(r'r?"(?:[^"\\]|\\.)*"|' + r"r?'(?:[^'\\]|\\.)*'", re.DOTALL)
@@ -73,7 +74,7 @@ def value_of(value: object) -> str:
             return f"[{', '.join(map(value_of, value))}]"
         case dict():
             return f"{{{', '.join(f'{value_of(key)}: {value_of(each)}' for key, each in value.items())}}}"
-        case float() if value.is_integer():
+        case float() if value.is_integer() and abs(value) < _EXACT:
             return str(int(value))
         case _:
             return repr(value)
@@ -167,7 +168,27 @@ def _argument(argument: str, indent: str, *, alone: bool) -> list[str]:
         pieces = [indent + around + each for each in _pieces(argument, LONGEST - len(indent + around) - 1)]
         return [*pieces[:-1], pieces[-1] + ","] if alone else [indent + "(", *pieces, indent + "),"]
     lines = wrapped(argument, indent)
+    if max(map(len, lines)) >= LONGEST:
+        lines = [line for each in _entry(argument) for line in _sum(each, indent)]
     return [*lines[:-1], lines[-1] + ","]
+
+
+def _entry(argument: str) -> Iterator[str]:
+    """Cut an entry of a dictionary after its colon; another argument stays whole."""
+    *keys, value = _arguments(argument, at=":")
+    yield from (f"{key}:" for key in keys)
+    yield value
+
+
+def _sum(argument: str, indent: str) -> Iterator[str]:
+    """Write texts that are added a line each, or several where one is long."""
+    for number, each in enumerate(_arguments(argument, at="+")):
+        sign = "+ " if number else ""
+        colon = ":" if each.endswith(":") else ""
+        text = each.removesuffix(":")
+        first, *more = _pieces(text, LONGEST - len(indent) - 4) if _LITERAL.fullmatch(text) else [text]
+        *lines, last = [f"{indent}{sign}{first}", *(indent + piece for piece in more)]
+        yield from (*lines, last + colon)
 
 
 def _grid(before: str, rows: tuple[tuple[str, ...], ...], after: str, indent: str) -> Iterator[str]:
@@ -223,13 +244,13 @@ def _parts(line: str) -> list[str]:
     return [part for part in parts if part]
 
 
-def _arguments(text: str) -> list[str]:
-    """Cut what stands in brackets at its own commas."""
+def _arguments(text: str, *, at: str = ",") -> list[str]:
+    """Cut what stands in brackets at its own commas, or other signs."""
     arguments = [""]
     depth = 0
     for sign in _tokens(text):
         depth += (sign in _OPENING) - (sign in _OPENING.values())
-        if sign == "," and depth == 0:
+        if sign == at and depth == 0:
             arguments.append("")
         else:
             arguments[-1] += sign
