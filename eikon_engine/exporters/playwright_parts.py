@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import ast
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.exporters.playwright_files import STORAGE_STATE
-from eikon_engine.exporters.playwright_values import text_source
+from eikon_engine.exporters.playwright_values import marks_in, text_source
 from eikon_engine.exporters.python_source import quoted, value_of, wrapped
 from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
 from eikon_engine.trace.mask import ConsoleErrorPart
-from eikon_engine.trace.redaction import placeholder, secrets_named_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +33,7 @@ _ARGUMENTS: Final = '''
 @pytest.fixture(scope="session")
 def browser_context_args(browser_context_args: dict[str, object]{parameters}) -> dict[str, object]:
     """Open pages as they were opened when the mission was recorded."""
-{before}    return {{
-        **browser_context_args,
 {lines}
-    }}
 '''
 _CONTEXT: Final = f'''
 
@@ -96,7 +92,6 @@ def dialogs(context: BrowserContext, *answers: str | bool) -> Iterator[list[str]
         yield messages
     context.remove_listener("dialog", answer)
 '''
-_WORDS: Final = re.compile(r"\b[a-z_]\w*\b", re.IGNORECASE)
 
 
 def parts(trace: ExecutionTrace, companions: Companions, *, site: Site, used: set[str], files_folder: str) -> str:
@@ -148,33 +143,23 @@ def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:
 
 def _context(trace: ExecutionTrace, companions: Companions, site: Site) -> tuple[str, set[str]]:
     """Write the fixture that opens the context as it was, and name what it uses."""
-    lines = ['"base_url": base_url,'] if site.base else []
-    lines += [f'"{name}": {value},' for name, value in _options(trace.environment)]
+    lines = ['"base_url": base_url'] if site.base else []
+    lines += [f'"{name}": {value}' for name, value in _options(trace.environment)]
     before: list[str] = []
     state = companions.storage_state
-    secrets = secrets_named_in(state or "")
-    if state is not None and not secrets:
-        lines.append(f'"storage_state": FILES / "{STORAGE_STATE}",')
+    marks = marks_in(state or "")
+    if state is not None and not marks:
+        lines.append(f'"storage_state": FILES / "{STORAGE_STATE}"')
     elif state is not None:
         before.append(f'state = (FILES / "{STORAGE_STATE}").read_text(encoding="utf-8")')
-        for name in secrets:
-            value = text_source(placeholder(name))
-            before.append(f"state = state.replace({quoted(placeholder(name))}, json.dumps({value})[1:-1])")
-        lines.append('"storage_state": json.loads(state),')
-    shown = [each for line in lines for each in wrapped(line.removesuffix(","), "        ")]
+        before += (f"state = state.replace({quoted(each)}, json.dumps({text_source(each)})[1:-1])" for each in marks)
+        lines.append('"storage_state": json.loads(state)')
+    entries = ", ".join(("**browser_context_args", *lines))
     text = _ARGUMENTS.format(
         parameters=", base_url: str" if site.base else "",
-        before="".join(f"{each}\n" for line in before for each in wrapped(line, "    ")),
-        lines="\n".join(_with_commas(shown)),
+        lines="\n".join(each for line in (*before, f"return {{{entries}}}") for each in wrapped(line, "    ")),
     )
-    return text, {name for name in ("json", "os") if f"{name}." in "".join((*before, *lines))}
-
-
-def _with_commas(lines: list[str]) -> Iterator[str]:
-    """Put a comma after each entry of a dictionary, however many lines it has."""
-    for line in lines:
-        opens = line.endswith(("(", "[", "{", ","))
-        yield line if opens else f"{line},"
+    return text, {each.id for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Name)}
 
 
 def _options(environment: Environment | None) -> Iterator[tuple[str, str]]:

@@ -22,6 +22,7 @@ from eikon_engine.exporters.playwright_values import site_of
 from eikon_engine.exporters.python_source import Block, Statement, comment, docstring, quoted, render
 from eikon_engine.trace.actions import AnswerDialog, ClosePage, Drag, SwitchPage, WaitFor
 from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage
+from eikon_engine.trace.redaction import secrets_named_in
 from eikon_engine.trace.secret_text import secret_names
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _NAMED: Final = 40
 """Characters of a locator that is written twice before it gets a variable."""
+_LONGEST_NAME: Final = 60
 _STEP: Final = "#step "
 _NO_ERRORS: Final = "assert errors == []"
 
@@ -69,13 +71,13 @@ def playwright_test(trace: ExecutionTrace, attachments: Attachments, *, files_fo
     known.left_out += left_out(trace)
     words = Words(site=site, locate=partial(_located, known), file=attachments.companions.source)
     body = tuple(_subgoal(each, known, words) for each in trace.subgoal_traces)
-    name = re.sub(r"\W+", "_", trace.mission_id.lower(), flags=re.ASCII).strip("_") or "mission"
+    name = re.sub(r"\W+", "_", trace.mission_id.lower(), flags=re.ASCII)[:_LONGEST_NAME].strip("_") or "mission"
     marked = list(render(body, 1))
     used = {each.id for each in ast.walk(_parsed(marked)) if isinstance(each, ast.Name)}
     parameters = ["page: Page", "errors: list[str]", *(["base_url: str"] if "base_url" in used else [])]
     test = [f"def test_{name}({', '.join(parameters)}) -> None:", f"    {docstring([_short(trace.mission_text)])}"]
     above = parts(trace, attachments.companions, site=site, used=used, files_folder=files_folder)
-    secrets = sorted({each for step in _action_steps(trace) for each in secret_names(step.action)})
+    secrets = sorted(_secrets(trace, attachments.companions.storage_state or ""))
     files = companion_files(attachments.companions)
     left = tuple(dict.fromkeys(known.left_out))
     first = head(trace, left, secrets=tuple(secrets), files_folder=files_folder if files else "")
@@ -94,9 +96,12 @@ def _short(text: str) -> str:
     return text if len(text) <= 100 else f"{text[:97]}..."  # noqa: PLR2004 - one line
 
 
-def _action_steps(trace: ExecutionTrace) -> Iterator[ActionTrace]:
-    for subgoal in trace.subgoal_traces:
-        yield from subgoal.actions_taken
+def _secrets(trace: ExecutionTrace, storage_state: str) -> set[str]:
+    """Name the secrets that the test takes."""
+    steps = (step for subgoal in trace.subgoal_traces for step in subgoal.actions_taken)
+    typed = {each for step in steps for each in secret_names(step.action)}
+    headers = {} if trace.environment is None else trace.environment.extra_http_headers
+    return typed | {each for text in (storage_state, *headers.values()) for each in secrets_named_in(text)}
 
 
 def _without_marks(marked: list[str], *, after: int) -> tuple[list[str], tuple[tuple[int, str, int], ...]]:

@@ -89,6 +89,11 @@ def text_source(text: Text) -> str:
     return " + ".join(parts)
 
 
+def marks_in(text: str) -> tuple[str, ...]:
+    """Return the placeholders of secrets in a text, each once."""
+    return tuple(dict.fromkeys(found[0] for found in _MARK.finditer(text)))
+
+
 def _encoded(value: str, encoding: str) -> str:
     for beginning, written in _ENCODED:
         if encoding.startswith(beginning):

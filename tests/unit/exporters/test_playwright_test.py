@@ -224,7 +224,7 @@ def test_storage_state_lies_beside_the_test_without_its_secrets() -> None:
 
     assert "{{eikon-secret:T}}" in test.files["storage_state.json"].decode()
     assert 'json.dumps(os.environ["EIKON_SECRET_T"])[1:-1])' in test.source
-    assert '"storage_state": json.loads(state),' in test.source
+    assert '"storage_state": json.loads(state)' in test.source
 
 
 def hostile_trace(text: str) -> ExecutionTrace:
