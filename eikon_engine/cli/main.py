@@ -41,7 +41,7 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
         "export": CommandEntry(
             module="eikon_engine.cli.export",
             attribute="export_command",
-            summary="Write the recorded network of a bundle as HAR.",
+            summary="Write a mission as a Playwright test, or its network as HAR.",
         ),
         "import": CommandEntry(
             module="eikon_engine.cli.import_recording",

@@ -1,129 +1,164 @@
-"""Actions as lines of a Playwright test in Python, with what was recorded of their effects as assertions.
+"""Actions as calls of Playwright for Python.
 
-Playwright for Python: https://playwright.dev/python/docs/api/class-locator
+https://playwright.dev/python/docs/api/class-locator
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
+from eikon_engine.exporters.playwright_locator import page_name, plain_locator
+from eikon_engine.exporters.playwright_raw import raw_statements
+from eikon_engine.exporters.playwright_values import text_source
+from eikon_engine.exporters.python_source import Block, Statement, call, comment, quoted
 from eikon_engine.trace import actions
-from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, SecretRef
+from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-    from eikon_engine.trace.actions import Action, Condition, Expectation, Text
+    from eikon_engine.exporters.playwright_values import Site
+    from eikon_engine.trace.actions import Action, Condition, Expectation, FileInput
     from eikon_engine.trace.target import Target
 
-
-def page_name(page: int) -> str:
-    """Name the variable of a page."""
-    return "page" if page == 0 else f"page_{page}"
-
-
-def call(name: str, *arguments: str, **options: object) -> str:
-    """Write a call; options that are None are left out."""
-    given = [f"{key}={value!r}" for key, value in options.items() if value is not None]
-    return f"{name}({', '.join((*arguments, *given))})"
-
-
-def text_of(text: Text) -> str:
-    """Write a text; a secret is read from the environment."""
-    return f'os.environ["{text.secret}"]' if isinstance(text, SecretRef) else repr(text)
-
-
-def locator(page: int, target: Target) -> str:
-    """Write the locator of a target."""
-    written = page_name(page)
-    for frame in target.frames:
-        written = call(f"{written}.frame_locator", repr(frame))
-    return call(f"{written}.locator", repr(target.selector))
+_OnElement: TypeAlias = (
+    actions.Click
+    | actions.DoubleClick
+    | actions.Download
+    | actions.Hover
+    | actions.Check
+    | actions.Uncheck
+    | actions.Fill
+    | actions.TypeText
+    | actions.Press
+    | actions.SelectOption
+    | actions.SetValue
+    | actions.SetInputFiles
+    | actions.Drag
+    | actions.Scroll
+)
 
 
-def pattern(url: str) -> str:
-    """Write a URL in which `*` stands for any run of characters."""
-    if "*" not in url:
-        return repr(url)
-    return f"re.compile({'^' + '.*'.join(map(re.escape, url.split('*'))) + '$'!r})"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """How addresses, elements and files are called in the test."""
+
+    site: Site
+    locate: Callable[[int, Target], str]
+    file: Callable[[FileInput], str]
 
 
-def lines_of(action: Action) -> Iterator[str]:  # noqa: C901 - one case a kind
-    """Yield the lines that do what an action does; the element of its target is in the variable `element`."""
-    page = page_name(action.page)
+def statements_of(action: Action, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """Return what does an action to the `element` of its target; empty for what does nothing to a page."""
+    page, site = page_name(action.page), words.site
     match action:
         case actions.Navigate(url=url, referer=referer):
-            yield call(f"{page}.goto", repr(url), referer=referer, **_navigation(action))
+            return (call(f"{page}.goto", site.address(url), referer=referer, **_navigation(action)),)
         case actions.GoBack() | actions.GoForward() | actions.Reload():
-            yield call(f"{page}.{action.type}", **_navigation(action))
+            return (call(f"{page}.{action.type}", **_navigation(action)),)
         case actions.Press(target=None, key=key):
-            yield call(f"{page}.keyboard.press", repr(key))
+            return (call(f"{page}.keyboard.press", quoted(key)),)
         case actions.Scroll(target=None, dx=dx, dy=dy):
-            yield call(f"{page}.evaluate", repr(f"scrollBy({{left: {dx:g}, top: {dy:g}, behavior: 'instant'}})"))
+            return (call(f"{page}.evaluate", quoted(f"scrollBy({_by(dx, dy)})")),)
         case actions.WaitFor(condition=condition):
-            yield _wait(action.page, condition, _timeout(action))
+            return (_wait(action.page, condition, timeout_of(action), site),)
         case actions.Assert(expectation=expectation):
-            yield _expect(action.page, expectation)
+            return (_expect(action.page, expectation, site),)
         case actions.SwitchPage():
-            yield call(f"{page}.bring_to_front")
+            return (call(f"{page}.bring_to_front"),)
         case actions.ClosePage():
-            yield call(f"{page}.close")
+            return (call(f"{page}.close"),)
         case actions.Screenshot(full_page=full_page):
-            yield call(f"{page}.screenshot", full_page=full_page or None)
+            return (call(f"{page}.screenshot", full_page=full_page or None),)
         case actions.Note(text=text):
-            yield from (f"# {line}" for line in text.splitlines())
+            return comment(f"Note: {text}")
         case actions.AnswerDialog() | actions.ExtractDom():
-            return
+            return ()
+        case (
+            actions.OpenPage()
+            | actions.SetViewport()
+            | actions.Focus()
+            | actions.DispatchEvent()
+            | actions.InsertText()
+            | actions.Key()
+            | actions.Mouse()
+        ):
+            return raw_statements(action, element)
         case _:
-            yield from _on_element(action)
+            return _on_element(action, element, words)
 
 
-def _on_element(action: Action) -> Iterator[str]:  # noqa: C901 - one case a kind
-    timeout = _timeout(action)
+def _on_element(action: _OnElement, element: str, words: Words) -> tuple[Statement, ...]:  # noqa: C901, PLR0911 - one case a kind
+    timeout = timeout_of(action)
     match action:
-        case actions.Click() | actions.DoubleClick() | actions.Download():
-            name = "dblclick" if isinstance(action, actions.DoubleClick) else "click"
-            button = None if isinstance(action, actions.Download) or action.button == "left" else action.button
-            delay = action.delay_ms or None if isinstance(action, actions.Click) else None
-            yield call(f"element.{name}", button=button, delay=delay, timeout=timeout, **_pointer(action))
-        case actions.Hover():
-            yield call("element.hover", timeout=timeout, **_pointer(action))
+        case actions.Click() | actions.DoubleClick() | actions.Download() | actions.Hover():
+            return (_point(action, element),)
         case actions.Check(position=position) | actions.Uncheck(position=position):
-            yield call(f"element.{action.type}", position=position and position.model_dump(), timeout=timeout)
+            return (call(f"{element}.{action.type}", position=_point_of(position), timeout=timeout),)
         case actions.Fill(text=text):
-            yield call("element.fill", text_of(text), timeout=timeout)
-        case actions.SetValue(text=text):
-            yield call("(element.select_option if is_select else element.fill)", text_of(text), timeout=timeout)
+            return (call(f"{element}.fill", text_source(text), timeout=timeout),)
+        case actions.SetValue():
+            return _set_value(action, element)
         case actions.TypeText(text=text):
-            yield call("element.press_sequentially", text_of(text), timeout=timeout)
+            return (call(f"{element}.press_sequentially", text_source(text), timeout=timeout),)
         case actions.Press(key=key):
-            yield call("element.press", repr(key), timeout=timeout)
+            return (call(f"{element}.press", quoted(key), timeout=timeout),)
         case actions.SelectOption(by=by, options=options):
-            chosen = [int(each) for each in options] if by == "index" else list(options)
-            yield call("element.select_option", **{by: chosen}, timeout=timeout)
+            indices = by == "index" and all(each.isdecimal() for each in options)
+            chosen: list[object] = [int(each) for each in options] if indices else list(options)
+            given = chosen[0] if len(chosen) == 1 else chosen
+            return (call(f"{element}.select_option", **{by: given}, timeout=timeout),)
         case actions.SetInputFiles(files=files):
-            paths = ", ".join(f"FILES / {each.name!r}" for each in files)
-            yield call("element.set_input_files", f"[{paths}]", timeout=timeout)
+            paths = [words.file(each) for each in files]
+            given_files = paths[0] if len(paths) == 1 else f"[{', '.join(paths)}]"
+            return (call(f"{element}.set_input_files", given_files, timeout=timeout),)
         case actions.Drag(to=to, position=position, to_position=to_position):
-            yield call(
-                "element.drag_to",
-                locator(action.page, to),
-                source_position=position and position.model_dump(),
-                target_position=to_position and to_position.model_dump(),
-                timeout=timeout,
-            )
+            points = {"source_position": _point_of(position), "target_position": _point_of(to_position)}
+            return (call(f"{element}.drag_to", words.locate(action.page, to), **points, timeout=timeout),)
         case actions.Scroll(dx=dx, dy=dy):
-            script = f"each => each.scrollBy({{left: {dx:g}, top: {dy:g}, behavior: 'instant'}})"
-            yield call("element.evaluate", repr(script), timeout=timeout)
+            script = f"each => each.scrollBy({_by(dx, dy)})"
+            return (call(f"{element}.evaluate", quoted(script), timeout=timeout),)
         case _:
-            message = f"{action.type} has no element"
-            raise AssertionError(message)
+            assert_never(action)
 
 
-def _pointer(action: actions.Click | actions.DoubleClick | actions.Download | actions.Hover) -> dict[str, object]:
-    position = action.position.model_dump() if action.position is not None else None
-    return {"position": position, "modifiers": list(action.modifiers) or None}
+def _point(action: actions.Click | actions.DoubleClick | actions.Download | actions.Hover, element: str) -> str:
+    options: dict[str, object] = {
+        "position": _point_of(action.position),
+        "modifiers": list(action.modifiers) or None,
+        "timeout": timeout_of(action),
+    }
+    match action:
+        case actions.Hover():
+            return call(f"{element}.hover", **options)
+        case actions.Download():
+            return call(f"{element}.click", **options)
+        case actions.Click(button=button, delay_ms=delay):
+            return call(f"{element}.click", button=None if button == "left" else button, delay=delay or None, **options)
+        case actions.DoubleClick(button=button):
+            return call(f"{element}.dblclick", button=None if button == "left" else button, **options)
+        case _:
+            assert_never(action)
+
+
+def _set_value(action: actions.SetValue, element: str) -> tuple[Statement, ...]:
+    """Write what suits the kind of the field; the test finds out where the recording did not."""
+    text, timeout = text_source(action.text), timeout_of(action)
+    select = call(f"{element}.select_option", text, timeout=timeout)
+    fill = call(f"{element}.fill", text, timeout=timeout)
+    if action.target.identity is not None:
+        return (select if action.target.identity.tag == "select" else fill,)
+    asked = f'if {element}.evaluate("each => each.localName") == "select":'
+    return Block(asked, (select,)), Block("else:", (fill,))
+
+
+def _point_of(position: actions.Point | None) -> dict[str, float] | None:
+    return None if position is None else position.model_dump()
+
+
+def _by(dx: float, dy: float) -> str:
+    return f"{{left: {dx!r}, top: {dy!r}, behavior: 'instant'}}"
 
 
 def _navigation(action: actions.Navigate | actions.GoBack | actions.GoForward | actions.Reload) -> dict[str, object]:
@@ -131,34 +166,37 @@ def _navigation(action: actions.Navigate | actions.GoBack | actions.GoForward | 
     return {"wait_until": None if action.wait_until == "load" else action.wait_until, "timeout": timeout}
 
 
-def _timeout(action: Action) -> float | None:
+def timeout_of(action: Action) -> float | None:
+    """Return a deadline in milliseconds where it is not the usual one."""
     return None if action.timeout_ms == DEFAULT_TIMEOUT_MS else action.timeout_ms
 
 
-def _wait(page: int, condition: Condition, timeout: float | None) -> str:
+def _wait(page: int, condition: Condition, timeout: float | None, site: Site) -> str:
     name = page_name(page)
     match condition:
         case actions.SelectorCondition(target=target, state=state):
-            return call(f"{locator(page, target)}.wait_for", state=state, timeout=timeout)
+            shown = None if state == "visible" else state
+            return call(f"{plain_locator(page, target)}.wait_for", state=shown, timeout=timeout)
         case actions.UrlCondition(url=url):
-            return call(f"{name}.wait_for_url", pattern(url), timeout=timeout)
+            return f"expect({name}).{call('to_have_url', site.pattern(url), timeout=timeout)}"
         case actions.LoadStateCondition(state=state):
-            return call(f"{name}.wait_for_load_state", repr(state), timeout=timeout)
+            return call(f"{name}.wait_for_load_state", quoted(state), timeout=timeout)
         case actions.FunctionCondition(expression=expression):
-            return call(f"{name}.wait_for_function", repr(expression), timeout=timeout)
+            return call(f"{name}.wait_for_function", quoted(expression), timeout=timeout)
         case _:
             assert_never(condition)
 
 
-def _expect(page: int, expectation: Expectation) -> str:
+def _expect(page: int, expectation: Expectation, site: Site) -> str:
     match expectation:
         case actions.AssertVisible(target=target):
-            return f"expect({locator(page, target)}).to_be_visible()"
+            return f"expect({plain_locator(page, target)}).to_be_visible()"
         case actions.AssertText(target=target, text=text, contains=contains):
-            return f"expect({locator(page, target)}).{'to_contain_text' if contains else 'to_have_text'}({text!r})"
+            demand = "to_contain_text" if contains else "to_have_text"
+            return f"expect({plain_locator(page, target)}).{demand}({text_source(text)})"
         case actions.AssertCount(target=target, count=count):
-            return f"expect({locator(page, target)}).to_have_count({count})"
+            return f"expect({plain_locator(page, target)}).to_have_count({count})"
         case actions.AssertUrl(url=url):
-            return f"expect({page_name(page)}).to_have_url({pattern(url)})"
+            return f"expect({page_name(page)}).to_have_url({site.pattern(url)})"
         case _:
             assert_never(expectation)
