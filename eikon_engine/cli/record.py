@@ -17,58 +17,113 @@ if TYPE_CHECKING:
 @click.option(
     "--trace",
     "source",
-    required=True,
     type=click.Path(path_type=Path),
     help="Bundle whose actions are done once, live: one that `eikon import` made.",
 )
+@click.option(
+    "--script", help="Python script, or test of pytest (`test_shop.py::test_order`), that is run once, unchanged."
+)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
+@click.option("--mission", "mission_text", help="With --script: what the mission is for; its name if left out.")
+@click.option("--no-certify", "is_left", is_flag=True, help="With --script: leave certifying for later.")
 @click.option(
     "--clock",
     type=click.Choice(["stepped", "natural"]),
-    default="stepped",
-    show_default=True,
-    help="Whether the time of pages stands still between actions, or runs by itself.",
+    default=None,
+    help="With --trace: whether the time of pages stands still between actions (stepped, the default), or runs by "
+    "itself.",
 )
 @click.option(
-    "--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable of the trace; may be repeated."
+    "--var",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="With --trace: value of a variable of the trace; may be repeated.",
 )
 @click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
 )
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record_command(
     *,
-    source: Path,
-    output: Path,
-    variables: tuple[str, ...],
+    source: Path | None,
+    script: str | None,
     secrets: tuple[str, ...],
     secret_file: Path | None,
-    **chosen: Unpack[_SameNamedOptions],
-) -> None:
-    """Record a mission into a new bundle."""
+    **chosen: Unpack[_Chosen],
+) -> int:
+    """Record a mission into a new bundle: that of another bundle, or of a script with its ARGUMENTS (after `--`).
+
+    Exit status: 0 recorded, and certified unless left for later; 1 not certified; that of the script if it failed;
+    others as `eikon replay`.
+    """
+    from eikon_engine.errors import UsageError
+    from eikon_engine.replay.secret_sources import gather_secrets
+
+    if (source is None) == (script is None):
+        message = f"wanted either --trace or --script, found {'none' if source is None else 'both'}"
+        raise UsageError(message)
+    known = gather_secrets(secrets, secret_file)
+    if script is not None:
+        from eikon_engine.cli.record_script import record_with_script
+
+        _refuse("--script", chosen, ("clock", "variables"))
+        return record_with_script(script, known, chosen)
+    _refuse("--trace", chosen, ("mission_text", "is_left", "arguments"))
+    return _record_again(source or Path(), known, chosen)
+
+
+class _Chosen(TypedDict):
+    """The options that say how."""
+
+    output: Path
+    mission_text: str | None
+    is_left: bool
+    clock: Literal["stepped", "natural"] | None
+    variables: tuple[str, ...]
+    browser_path: Path | None
+    arguments: tuple[str, ...]
+
+
+_NAMES = {"mission_text": "--mission", "is_left": "--no-certify", "variables": "--var", "arguments": "ARGUMENTS"}
+
+
+def _refuse(source: str, chosen: _Chosen, names: tuple[str, ...]) -> None:
+    """Refuse options that the source has no use for.
+
+    Raises:
+        UsageError: one is given.
+    """
+    from eikon_engine.errors import UsageError
+
+    for name in names:
+        if chosen[name]:  # type: ignore[literal-required] # its keys are the options
+            message = f"{source} has no use for {_NAMES.get(name, f'--{name}')}; leave it out"
+            raise UsageError(message)
+
+
+def _record_again(source: Path, secrets: dict[str, str], chosen: _Chosen) -> int:
     from eikon_engine.outcome.printable import printable
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.rerecord import rerecord
-    from eikon_engine.replay.secret_sources import gather_secrets
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.variables import parse_variables
 
+    output = chosen["output"]
     bundle = open_bundle(source)
     options = RecordOptions(
-        secrets=gather_secrets(secrets, secret_file), variables=parse_variables(variables), **chosen
+        secrets=secrets,
+        variables=parse_variables(chosen["variables"]),
+        clock=chosen["clock"] or "stepped",
+        browser_path=chosen["browser_path"],
     )
     asyncio.run(rerecord(bundle, output, _as_on(bundle.trace.environment, options)))
     for line in open_bundle(output).trace.warnings:
         click.echo(printable(f"warning: {line}"), err=True)
     click.echo(printable(f"{output}: recorded; next: eikon certify {output}"))
-
-
-class _SameNamedOptions(TypedDict):
-    """Options of the command that are options of a recording by the same name."""
-
-    clock: Literal["stepped", "natural"]
-    browser_path: Path | None
+    return 0
 
 
 def _as_on(environment: Environment | None, options: RecordOptions) -> RecordOptions:

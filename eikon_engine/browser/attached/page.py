@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.browser.attached.view import OURS
+from eikon_engine.browser.attached.view import ours
 from eikon_engine.browser.clean import clean_snapshot
 from eikon_engine.browser.perform.deed import require_page
 from eikon_engine.browser.snapshot import capture_page
@@ -20,8 +20,5 @@ async def snapshot_of(session: Session, page: int) -> PageSnapshot:
     Raises:
         PageMissingError: the page is not open.
     """
-    token = OURS.set(True)
-    try:
+    with ours():
         return clean_snapshot(session, await capture_page(require_page(session, page)))
-    finally:
-        OURS.reset(token)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.attached.traffic import WatchedTraffic
-from eikon_engine.browser.attached.view import OURS, Views, impl_of
+from eikon_engine.browser.attached.view import Views, impl_of, ours
 from eikon_engine.browser.capture import NetworkCapture
 from eikon_engine.browser.environment import fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.ledger import PageLedger
@@ -90,10 +90,19 @@ async def watch(
     Raises:
         UsageError: a page shows a document already, or the browser is not Chromium.
     """
-    OURS.set(True)
-    context = Views(on_fault).context(wrapper)
+    with ours():
+        options = impl_of(wrapper)._options  # noqa: SLF001 - the options of a context have no public name
+        return await _watched(Views(on_fault).context(wrapper), options, secrets, network, now)
+
+
+async def _watched(
+    context: BrowserContext,
+    options: Mapping[str, Any],
+    secrets: Mapping[str, str],
+    network: NetworkWriter,
+    now: datetime,
+) -> Watched:
     _require_new(context)
-    options = impl_of(wrapper)._options  # noqa: SLF001 - the options of a context have no public name
     environment = await _environment(context, options, now, secrets)
     state: Any = await context.storage_state(indexed_db=True)
     ledger = PageLedger(context, answers_dialogs=False)
@@ -227,10 +236,10 @@ async def unwatch(watched: Watched) -> None:
     """Read what is still to be read, and listen no more."""
     from playwright.async_api import Error
 
-    OURS.set(True)
-    with suppress(Error):  # the context is gone
-        await watched.capture.close()
-    await watched.session.traffic.stop()
+    with ours():
+        with suppress(Error):  # the context is gone
+            await watched.capture.close()
+        await watched.session.traffic.stop()
 
 
 def kept_options(watched: Watched) -> SessionOptions:

@@ -7,18 +7,31 @@ their functions bound to a mapping of our own (`playwright/_impl/_impl_to_api_ma
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import Parameter, signature
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from playwright.async_api import BrowserContext, Page
 
 OURS: Final[ContextVar[bool]] = ContextVar("eikon_ours", default=False)
 """Whether what is being sent to the browser is ours, and not the user's."""
+
+
+@contextmanager
+def ours() -> Iterator[None]:
+    """Mark what is sent inside the block as ours."""
+    token = OURS.set(True)
+    try:
+        yield
+    finally:
+        OURS.reset(token)
+
+
 KEPT_AS: Final = "_eikon_view_"
 """Attribute under which an object of the client keeps its view."""
 
@@ -61,14 +74,12 @@ class Views:
         taken = None if Parameter.VAR_POSITIONAL in kinds else len(kinds)
 
         def hear(*values: object) -> object:
-            token = OURS.set(True)
-            try:
-                return handler(*map(self._mapping.from_maybe_impl, values[:taken]))
-            except Exception as error:  # noqa: BLE001 - the user's mission goes on; the recording says what failed
-                self._on_fault(error)
-                return None
-            finally:
-                OURS.reset(token)
+            with ours():
+                try:
+                    return handler(*map(self._mapping.from_maybe_impl, values[:taken]))
+                except Exception as error:  # noqa: BLE001 - the user's mission goes on; the recording says what failed
+                    self._on_fault(error)
+                    return None
 
         return hear
 
