@@ -1,0 +1,84 @@
+"""The order of tests/missions/foreign.py, as agents that drive Playwright themselves do it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.missions.shop import SHOP_PASSWORD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.async_api import Page as AsyncPage
+    from playwright.sync_api import Page
+
+
+def order(page: Page, url: str) -> None:
+    """Order a banana."""
+    page.goto(f"{url}/product/1")
+    page.get_by_role("button", name="Add to cart").click()
+    page.goto(f"{url}/login?next=/checkout")
+    page.get_by_label("User name").fill("ada")
+    page.locator("#password").fill(SHOP_PASSWORD)
+    page.keyboard.press("Enter")
+    page.locator("#name").fill("Ada Lovelace")
+    page.locator("#address").fill("12 St James's Square")
+    page.select_option("#delivery", "express")
+    page.check("#pay-invoice")
+    page.locator("#date").fill("2026-12-24")
+    page.get_by_role("button", name="Place order").click()
+    page.wait_for_url("**/order/*")
+
+
+async def order_asynchronously(page: AsyncPage, url: str) -> None:
+    """Order a banana."""
+    await page.goto(f"{url}/product/1")
+    await page.click("#add-to-cart")
+    await page.goto(f"{url}/login?next=/checkout")
+    await page.fill("#username", "ada")
+    field = await page.wait_for_selector("#password")
+    if field is not None:
+        await field.type(SHOP_PASSWORD)
+    await page.click("#sign-in")
+    await page.wait_for_url("**/checkout")
+    await page.locator("#name").press_sequentially("Ada Lovelace")
+    await page.fill("#address", "12 St James's Square")
+    await page.select_option("#delivery", index=1)
+    await page.locator("#pay-invoice").check()
+    await page.fill("#date", "2026-12-24")
+    await page.click("#place-order")
+    await page.wait_for_url("**/order/*")
+
+
+SCRIPT = """
+import sys
+from playwright.sync_api import sync_playwright
+from tests.missions.agents import order
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    order(browser.new_page(), sys.argv[1])
+    browser.close()
+"""
+
+TEST = """
+import os
+from tests.missions.agents import order
+
+def test_order(page):
+    order(page, os.environ["SHOP"])
+"""
+
+
+def write_script(folder: Path) -> Path:
+    """Write the mission as a script that takes the address of the shop."""
+    path = folder / "order.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def write_test(folder: Path) -> Path:
+    """Write the mission as a test of pytest that reads the address of the shop from its environment."""
+    path = folder / "test_order.py"
+    path.write_text(TEST)
+    return path
