@@ -6,21 +6,26 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.browser.clean_traffic import clean_headers
 from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.errors import TraceFieldError, UsageError
+from eikon_engine.record.keep_out import keep_secrets_out
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.recorder import MissionRecorder, describe_error, new_mission_id
-from eikon_engine.record.start import keep_start, read_session_storage, read_storage_state
+from eikon_engine.record.start import keep_start, read_session_storage
 from eikon_engine.record.write import BundleWriter
+from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.stand_ins import StandIns
+from eikon_engine.trace.start_state import read_storage_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
 TICK_MS: Final = 500.0
 NATURAL_TICK_MS: Final = 50.0
 """Longest steps in which a replay repeats time that ran by itself."""
-GIVE_IT = "name it in RecordOptions.secrets, keep it out of ids, and record again"
 
 
 @asynccontextmanager
@@ -60,8 +64,11 @@ async def open_recorder(
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
     storage_state, session_storage = _given(chosen)
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
+        found = FoundSecrets(chosen.redaction, chosen.new_key()) if chosen.redact else None
         session_options = SessionOptions(
             environment=await _environment(launched, chosen),
+            found=found,
+            stand_ins=found.stand_ins if found is not None else StandIns(),
             storage_state=storage_state,
             session_storage=session_storage,
             secrets=Secrets(chosen.secrets),
@@ -76,13 +83,15 @@ async def open_recorder(
         recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
         start = await keep_start(worker, writer, session_options)
         environment = await _seen(worker, session_options.environment)
+        environment = _without_secrets(worker, environment)
         writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
         async with _ended(recorder, writer, capture, worker, chosen):
             yield recorder
 
 
 def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:
-    return read_storage_state(options.storage_state), read_session_storage(options.session_storage)
+    given = options.storage_state
+    return None if given is None else read_storage_state(given), read_session_storage(options.session_storage)
 
 
 async def _opened(stack: AsyncExitStack, launched: LaunchedBrowser, options: SessionOptions) -> BrowserWorker:
@@ -97,6 +106,14 @@ async def _opened(stack: AsyncExitStack, launched: LaunchedBrowser, options: Ses
 async def _seen(worker: BrowserWorker, environment: Environment) -> Environment:
     page = worker.session.page(0)
     return environment if page is None else environment.model_copy(update={"page_view": await see(page)})
+
+
+def _without_secrets(worker: BrowserWorker, environment: Environment) -> Environment:
+    """Keep the secrets in headers of the environment out of the trace; the session goes on sending them."""
+    pairs = environment.extra_http_headers.items()
+    if worker.session.found is not None:
+        worker.session.found.learn(worker.session.found.discover.in_headers(pairs))
+    return environment.model_copy(update={"extra_http_headers": dict(clean_headers(worker.session, pairs))})
 
 
 def _header(
@@ -142,6 +159,7 @@ async def _ended(
             _warn(writer, capture, worker)
         finally:
             writer.end(options.now(), recorder.status)
+            keep_secrets_out(writer.directory, worker.session)
 
 
 def _demand_sound(ledger: PageLedger) -> None:
@@ -150,10 +168,8 @@ def _demand_sound(ledger: PageLedger) -> None:
 
 
 def _warn(writer: BundleWriter, capture: NetworkCapture, worker: BrowserWorker) -> None:
-    """Say what could not be kept, and which secrets were."""
-    left = (name for name in sorted(worker.session.kept) if writer.holds(worker.session.secrets.values[name].encode()))
-    clear = (f"secret {name} stands in clear in what was recorded; {GIVE_IT}" for name in left)
-    for warning in (*capture.warnings, *worker.network().notes, *clear):
+    """Say what could not be kept."""
+    for warning in (*capture.warnings, *worker.network().notes):
         writer.warn(warning)
 
 

@@ -10,7 +10,7 @@ from eikon_engine.browser.worker import BrowserWorker, with_identities
 from eikon_engine.errors import EikonError, InternalError, SkillError, UsageError
 from eikon_engine.record.attempt import Attempt
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.actions import FileInput, Fill, SecretRef, SetValue, TypeText
+from eikon_engine.trace.actions import FileInput, Fill, Navigate, SecretRef, SetValue, TypeText
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -21,6 +21,7 @@ from eikon_engine.trace.execution import (
     Succeeded,
 )
 from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.identity import weakness
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ class MissionRecorder:
         """
         attempt = self._current()
         started_at = self._now()
+        if isinstance(action, Navigate):
+            self._worker.session.learn_text(action.url, made=True)
         performed = await self._worker.execute(action)
         sequence = attempt.next_sequence()
         trace = ActionTrace(
@@ -105,6 +108,7 @@ class MissionRecorder:
             artifacts=self._keep_picture(attempt, sequence, performed),
         )
         self._writer.add_action(attempt, trace)
+        self._note_secrets()
         self._warn_of_weak_targets(trace)
         if performed.error is not None:
             raise performed.error
@@ -200,6 +204,12 @@ class MissionRecorder:
             if status != "complete":
                 return status
         return "complete"
+
+    def _note_secrets(self) -> None:
+        """Keep what a replay has to know of found secrets, also if this process is killed."""
+        found = self._worker.session.found
+        if found is not None:
+            self._writer.note_secrets(Redaction(found=found.table))
 
     def _current(self) -> Attempt:
         if self._attempt is None:

@@ -61,6 +61,8 @@ class ReplayOptions:
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    storage_state: Path | None = None
+    """What a live replay begins with instead of the recorded storage state, whose cookies are redacted."""
     skills: SkillRegistry = field(default_factory=default_skills)
     reports: tuple[Report, ...] | None = None
     """What is written beside outcome.json and events.jsonl; None for the standard reports."""

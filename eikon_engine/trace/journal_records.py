@@ -16,6 +16,7 @@ from eikon_engine.trace.execution import (
     SkillUsage,
     SubgoalTrace,
 )
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.record import Record
 
 
@@ -68,6 +69,13 @@ class WarningNoted(Record):
     text: str
 
 
+class SecretsFound(Record):
+    """Secrets were found and replaced; each such line holds all of them until then."""
+
+    record: Literal["secrets_found"] = "secrets_found"
+    redaction: Redaction
+
+
 class ArtifactKept(Record):
     """A file was put into the bundle."""
 
@@ -104,6 +112,7 @@ JournalRecord: TypeAlias = Annotated[
     | SkillDone
     | SubgoalEnded
     | WarningNoted
+    | SecretsFound
     | ArtifactKept
     | ExtractionMade
     | FailureNoted
