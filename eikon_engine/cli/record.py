@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
 if TYPE_CHECKING:
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.trace.environment import Environment
+
+
+class _RuleOptions(TypedDict):
+    """What the command says of redaction."""
+
+    redact: bool
+    names: tuple[str, ...]
+    patterns: tuple[str, ...]
+    keep: tuple[str, ...]
 
 
 @click.command("record", context_settings={"help_option_names": ["-h", "--help"]})
@@ -33,6 +42,21 @@ if TYPE_CHECKING:
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
 )
+@click.option(
+    "--redact/--no-redact",
+    default=True,
+    show_default=True,
+    help="Whether secrets that nobody named are looked for and replaced by stand-ins.",
+)
+@click.option(
+    "--redact-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a cookie, header or key that is secret.",
+)
+@click.option("--redact-pattern", "patterns", multiple=True, metavar="REGEX", help="Look of a value that is secret.")
+@click.option("--keep-name", "keep", multiple=True, metavar="NAME", help="Name of a cookie, header or key that is not.")
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 def record_command(
     *,
@@ -42,16 +66,24 @@ def record_command(
     secrets: tuple[str, ...],
     secret_file: Path | None,
     browser_path: Path | None,
+    **rules: Unpack[_RuleOptions],
 ) -> None:
     """Record a mission into a new bundle."""
     from eikon_engine.outcome.printable import printable
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.rerecord import rerecord
+    from eikon_engine.redact.rules import RedactionRules
     from eikon_engine.replay.secret_sources import gather_secrets
     from eikon_engine.trace.bundle import open_bundle
 
     bundle = open_bundle(source)
-    options = RecordOptions(clock=clock, browser_path=browser_path, secrets=gather_secrets(secrets, secret_file))
+    options = RecordOptions(
+        clock=clock,
+        browser_path=browser_path,
+        secrets=gather_secrets(secrets, secret_file),
+        redact=rules["redact"],
+        redaction=RedactionRules(names=rules["names"], patterns=rules["patterns"], keep=rules["keep"]),
+    )
     asyncio.run(rerecord(bundle, output, _as_on(bundle.trace.environment, options)))
     for line in open_bundle(output).trace.warnings:
         click.echo(printable(f"warning: {line}"), err=True)

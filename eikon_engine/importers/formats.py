@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import ForeignFormatError, UsageError
 from eikon_engine.importers.browser_use import looks_like_browser_use, read_browser_use
 from eikon_engine.importers.devtools import looks_like_devtools, read_devtools
+from eikon_engine.importers.secrets import without_secrets
 from eikon_engine.importers.side import looks_like_side, read_side
 from eikon_engine.importers.stagehand import looks_like_stagehand, read_stagehand
 
@@ -55,7 +56,7 @@ FORMATS: Final[Mapping[str, ForeignFormat]] = {
 
 
 def read_foreign(content: bytes, form: str | None = None, test: str | None = None) -> ImportedMission:
-    """Read the recording of another tool; its format is found out where it is left out.
+    """Read the recording of another tool, secrets by their names; its format is found out where it is left out.
 
     Raises:
         ForeignFormatError: the content is no JSON, of no known format, or not as its format demands.
@@ -72,4 +73,4 @@ def read_foreign(content: bytes, form: str | None = None, test: str | None = Non
             found = " or ".join(fitting) or "none"
             raise ForeignFormatError(f"wanted a recording of a known format, found {found} of {known}; name its format")
         form = fitting[0]
-    return FORMATS[form].read(data, test)
+    return without_secrets(FORMATS[form].read(data, test))
