@@ -17,6 +17,7 @@ from eikon_engine.redact.learn import BundleSecrets
 from eikon_engine.redact.scan import scan_folder
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
+from eikon_engine.trace.mask import Mask, StoragePart
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.serializer import read_trace, trace_file, write_trace
 from eikon_engine.trace.whole_file import cannot_write, write_whole
@@ -83,22 +84,31 @@ class _Redacted:
 
 
 def _redact(root: Path, rules: RedactionRules, key: bytes) -> _Redacted:
-    found = FoundSecrets(rules, key, strict=True)
+    original = read_trace(root)
+    found = FoundSecrets(rules, key, strict=True, known=original.redaction.found)
     secrets = BundleSecrets(found)
     secrets.read(root)
     redactor = Redactor({}, found.stand_ins)
-    is_changed = redact_bundle(root, redactor, secrets.renamed(redactor))
+    is_changed = redact_bundle(root, redactor, secrets.renamed(redactor), found)
     if not is_changed:
         return _Redacted((), is_changed=False)
     trace = read_trace(root)
     table = (*trace.redaction.found, *found.table)
     warning = "secrets were replaced when the bundle was exported; certify it before you rely on a replay of it"
+    masks = tuple(_mask(name) for name in secrets.unexplained(original))
     update = {
+        "masks": (*trace.masks, *masks),
         "redaction": trace.redaction.model_copy(update={"found": table}),
         "warnings": (*trace.warnings, warning),
     }
     write_trace(trace.model_copy(update=update), trace_file(root))
     return _Redacted(found.table, is_changed=True)
+
+
+def _mask(name: str) -> Mask:
+    """Leave out what cannot be compared: a digest does not say what it would be of other values."""
+    reason = "only its digest was recorded, so that nobody knows it with secrets replaced"
+    return Mask(name=f"storage {name}", part=StoragePart(name=name), reason=reason)
 
 
 def _links(folder: str, names: list[str]) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from eikon_engine.redact.found import FoundSecrets
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.redaction import Redactor
 
@@ -33,6 +34,8 @@ class Renaming:
 
     texts: dict[str, str] = field(default_factory=dict)
     blobs: dict[BlobRef, BlobRef] = field(default_factory=dict)
+    found: FoundSecrets | None = None
+    """Replaces values in their own place; None where that was done."""
 
     def add_blob(self, old: BlobRef, new: BlobRef) -> None:
         """Note that a blob has another content now."""
@@ -44,24 +47,27 @@ class Renaming:
         return None if ref is None else self.blobs.get(ref, ref)
 
 
-def redact_bundle(root: Path, redactor: Redactor, renamed: Mapping[str, str]) -> bool:
+def redact_bundle(
+    root: Path, redactor: Redactor, renamed: Mapping[str, str], found: FoundSecrets | None = None
+) -> bool:
     """Rewrite what holds a known secret; say whether anything did.
 
-    `renamed` are the digests and keys that are other ones now, by those that were written. Files are written whole,
-    and blobs before what names them; a blob that is named no more is removed last.
+    `found` replaces values in headers and cookies that are replaced in their own place only, which a recording has
+    done before. `renamed` are the digests and keys that are other ones now, by those that were written. Files are
+    written whole, and blobs before what names them; a blob that is named no more is removed last.
 
     Raises:
         TraceError: the bundle cannot be read.
         OutputError: it cannot be written.
     """
     trace = read_trace(root)
-    renaming = Renaming(texts=dict(renamed))
+    renaming = Renaming(texts=dict(renamed), found=found)
     rewrite_blobs(BlobStore(root / FILES_FOLDER), redactor, renaming)
     is_changed = False
     if trace.network is not None:
         is_changed = rewrite_network(inside(root, trace.network.folder, "network.folder"), redactor, renaming)
     _rewrite_documents(BlobStore(root / DOM_FOLDER), redactor, renaming)
-    is_changed = _rewrite_start(root, trace, redactor) or is_changed
+    is_changed = _rewrite_start(root, trace, redactor, found) or is_changed
     clean = redacted_trace(trace, redactor, renaming)
     if clean != trace or not (root / TRACE_FILE).exists():
         write_trace(clean, root / TRACE_FILE)
@@ -112,7 +118,7 @@ def _rewrite_documents(store: BlobStore, redactor: Redactor, renaming: Renaming)
             renaming.texts[frame_digest(old)] = frame_digest(new)
 
 
-def _rewrite_start(root: Path, trace: ExecutionTrace, redactor: Redactor) -> bool:
+def _rewrite_start(root: Path, trace: ExecutionTrace, redactor: Redactor, found: FoundSecrets | None) -> bool:
     """Rewrite the storages that the session began with."""
     is_changed = False
     for name, relative in (
@@ -123,11 +129,26 @@ def _rewrite_start(root: Path, trace: ExecutionTrace, redactor: Redactor) -> boo
             continue
         path = inside(root, relative, name)
         plain: JsonValue = json.loads(path.read_bytes())
-        clean = redactor.redact_texts(plain)
+        clean = redactor.redact_texts(plain if found is None else _clean_cookies(plain, redactor, found))
         if clean != plain:
             write_whole(path, json.dumps(clean, indent=1, ensure_ascii=False).encode())
             is_changed = True
     return is_changed
+
+
+def _clean_cookies(state: JsonValue, redactor: Redactor, found: FoundSecrets) -> JsonValue:
+    """Replace the cookies of a storage state that pages cannot read."""
+    cookies = state.get("cookies") if isinstance(state, dict) else None
+    if not isinstance(state, dict) or not isinstance(cookies, list):
+        return state
+    return {**state, "cookies": [_clean_cookie(each, redactor, found) for each in cookies]}
+
+
+def _clean_cookie(cookie: JsonValue, redactor: Redactor, found: FoundSecrets) -> JsonValue:
+    if not isinstance(cookie, dict) or not isinstance(cookie.get("value"), str):
+        return cookie
+    name, value, is_hidden = str(cookie.get("name")), str(cookie["value"]), bool(cookie.get("httpOnly"))
+    return {**cookie, "value": found.cookie_value(name, value, redactor.text, is_hidden=is_hidden)}
 
 
 def _remove_old(root: Path, trace: ExecutionTrace, renaming: Renaming) -> None:

@@ -56,6 +56,8 @@ class Finding:
     value: str = field(repr=False)
     is_token: bool = False
     """Whether its shape is known, so that nothing else is asked of it."""
+    is_listed: bool = False
+    """Whether a rule of the user names it, whatever it looks like."""
     is_hidden: bool = False
     """Whether no page can read it where it stands, so that it may be replaced there whatever it is."""
 
@@ -202,7 +204,7 @@ class Discovery:
                 for line in re.split(r"\s+|\\n", lines):
                     yield Finding(kind="token", name=f"private key in a {kind}", value=line, is_token=True)
         for value in self.rules.matches(text):
-            yield Finding(kind="token", name=f"pattern in a {kind}", value=value, is_token=True)
+            yield Finding(kind="token", name=f"pattern in a {kind}", value=value, is_token=True, is_listed=True)
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
-from eikon_engine.redact.discover import AUTHORIZATION, Discovery, Finding
+from eikon_engine.redact.discover import AUTHORIZATION, Discovery, Finding, Kind
 from eikon_engine.trace.found_secret import FoundSecret
-from eikon_engine.trace.secret_names import is_strong, looks_random, random_segments
+from eikon_engine.trace.secret_names import SHORTEST, is_strong, looks_random, random_segments
 from eikon_engine.trace.stand_in import PUBLIC_KEY, is_stand_in, stand_in
 from eikon_engine.trace.stand_ins import StandIns
 from eikon_engine.trace.token_shapes import tokens
@@ -23,22 +23,26 @@ _SECRET_HEADERS: Final = frozenset({"set-cookie", "cookie", *AUTHORIZATION})
 class FoundSecrets:
     """Learn secrets from what goes by, before it is written; mutable, one for a recording."""
 
-    def __init__(self, rules: RedactionRules, key: bytes, *, strict: bool = False) -> None:
+    def __init__(
+        self, rules: RedactionRules, key: bytes, *, strict: bool = False, known: Iterable[FoundSecret] = ()
+    ) -> None:
         """Find by `rules`; `key` is drawn for this recording and kept nowhere.
 
-        `strict` takes whatever nobody finds by trying for a secret, whatever it is called.
+        `strict` takes whatever nobody finds by trying for a secret, whatever it is called; `known` are stand-ins that
+        are there already.
         """
         self.discover: Final = Discovery(rules, is_strict=strict)
         self.stand_ins: Final = StandIns()
         self._rules = rules
         self._key = key
         self._known: dict[str, FoundSecret] = {}
-        self._taken: set[str] = set()
+        self._hidden_ones: dict[str, FoundSecret] = {}
+        self._taken = {each.stand_in for each in known}
 
     @property
     def table(self) -> tuple[FoundSecret, ...]:
         """Return what was found, without the values."""
-        return tuple(self._known.values())
+        return (*self._known.values(), *self._hidden_ones.values())
 
     def __contains__(self, value: str) -> bool:
         """Say whether a value is replaced."""
@@ -62,11 +66,12 @@ class FoundSecrets:
         if lower == "cookie":
             return "; ".join(self._pair(pair, redact, is_hidden=True) for pair in value.split("; "))
         scheme, space, credentials = value.partition(" ")
-        return scheme + space + self._hidden(credentials, redact) if space else self._hidden(value, redact)
+        scheme = scheme if space else ""
+        return scheme + space + self._hidden(lower, credentials if space else value, redact)
 
     def cookie_value(self, name: str, value: str, redact: Callable[[str], str], *, is_hidden: bool) -> str:
         """Return the value of a cookie as it may be written."""
-        return self._hidden(value, redact) if is_hidden and self._rules.is_secret(name) else redact(value)
+        return self._hidden(name, value, redact) if is_hidden and self._rules.is_secret(name) else redact(value)
 
     def _set_cookie(self, line: str, redact: Callable[[str], str]) -> str:
         cookie, *attributes = line.split(";")
@@ -77,10 +82,15 @@ class FoundSecrets:
         name, sign, value = pair.partition("=")
         return name + sign + self.cookie_value(name.strip(), value, redact, is_hidden=is_hidden)
 
-    def _hidden(self, value: str, redact: Callable[[str], str]) -> str:
+    def _hidden(self, name: str, value: str, redact: Callable[[str], str]) -> str:
         """Replace a value in its own place, also where it is too short or too plain to be searched for."""
         clean = redact(value)
-        return clean if clean != value or is_stand_in(value) else stand_in(value, self._key)
+        if clean != value or not value or is_stand_in(value) or value in self._taken:
+            return clean
+        replacement = stand_in(value, self._key)
+        kind: Kind = "header" if name in AUTHORIZATION else "cookie"
+        self._hidden_ones[value] = FoundSecret(kind=kind, name=name, stand_in=replacement)
+        return replacement
 
     def _learn(self, finding: Finding, *, made: bool) -> None:
         for segment in secret_segments(finding):
@@ -103,7 +113,8 @@ def secret_segments(finding: Finding) -> tuple[str, ...]:
     What comes before it, as the claims of a JWT, is read by pages.
     """
     if finding.is_token:
-        return (finding.value,) if looks_random(finding.value) and finding.value.isascii() else ()
+        is_sought = looks_random(finding.value) or (finding.is_listed and len(finding.value) >= SHORTEST)
+        return (finding.value,) if is_sought and finding.value.isascii() else ()
     rest, secret = unquote(finding.value), []
     for token in sorted(tokens(rest), key=lambda each: each.end, reverse=True):
         if looks_random(token.secret):

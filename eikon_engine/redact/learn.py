@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
@@ -34,6 +35,8 @@ class BundleSecrets:
         """Learn into `found`."""
         self._found = found
         self._values: set[str] = set()
+        self._hidden: set[tuple[str, str]] = set()
+        """Names and values of cookies that pages cannot read."""
 
     def read(self, root: Path) -> None:
         """Read the whole bundle, requests before their answers.
@@ -45,12 +48,30 @@ class BundleSecrets:
         self._read_start(root, trace)
         if trace.network is not None:
             self._read_network(read_network(inside(root, trace.network.folder, "network.folder")))
-        self._learn(self._found.discover.in_text(trace.model_dump_json(exclude={"redaction"})), made=True)
+        plain = replace(self._found.discover, is_strict=False)
+        self._learn(plain.in_text(trace.model_dump_json(exclude={"redaction"})), made=True)
 
     def renamed(self, redactor: Redactor) -> dict[str, str]:
         """Return the digests of stored values as they are without secrets, for the values that were seen."""
-        pairs = ((stored_digest(value), stored_digest(redactor.text(value))) for value in self._values)
-        return {old: new for old, new in pairs if old != new}
+        clean = {value: redactor.text(value) for value in self._values}
+        for name, value in self._hidden:
+            clean[value] = self._found.cookie_value(name, value, redactor.text, is_hidden=True)
+        return {stored_digest(old): stored_digest(new) for old, new in clean.items() if old != new}
+
+    def unexplained(self, trace: ExecutionTrace) -> tuple[str, ...]:
+        """Name what browsers kept of which only a digest is known: a page may have put a secret into it."""
+        known = {stored_digest(value) for value in self._values}
+        return tuple(
+            sorted(
+                {
+                    item.name
+                    for subgoal in trace.subgoal_traces
+                    for action in subgoal.actions_taken
+                    for item in (action.observation.storage or () if action.observation is not None else ())
+                    if item.digest not in known
+                }
+            )
+        )
 
     def _read_start(self, root: Path, trace: ExecutionTrace) -> None:
         relative = trace.start.storage_state
@@ -102,6 +123,8 @@ class BundleSecrets:
     def _learn(self, findings: Iterable[Finding], *, made: bool) -> None:
         for each in findings:
             self._values.add(each.value)
+            if each.is_hidden and each.kind == "cookie":
+                self._hidden.add((each.name, each.value))
             self._found.learn((each,), made=made)
 
 

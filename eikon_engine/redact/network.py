@@ -92,12 +92,12 @@ def _exchange(exchange: Exchange, blobs: BlobStore, redactor: Redactor, renaming
     request = exchange.request.model_copy(
         update={
             "url": redactor.text(exchange.request.url),
-            "headers": _headers(exchange.request.headers, redactor),
+            "headers": _headers(exchange.request.headers, redactor, renaming),
             "body": renaming.blob(exchange.request.body),
         }
     )
     hops = tuple(
-        hop.model_copy(update={"url": redactor.text(hop.url), "headers": _headers(hop.headers, redactor)})
+        hop.model_copy(update={"url": redactor.text(hop.url), "headers": _headers(hop.headers, redactor, renaming)})
         for hop in exchange.hops
     )
     key = exchange.key
@@ -132,14 +132,17 @@ def _response(response: RecordedResponse, redactor: Redactor, renaming: Renaming
     return response.model_copy(
         update={
             "url": redactor.text(response.url),
-            "headers": _headers(response.headers, redactor),
+            "headers": _headers(response.headers, redactor, renaming),
             "body": renaming.blob(response.body),
         }
     )
 
 
-def _headers(headers: HeaderPairs, redactor: Redactor) -> HeaderPairs:
-    return tuple((name, redactor.text(value)) for name, value in headers)
+def _headers(headers: HeaderPairs, redactor: Redactor, renaming: Renaming) -> HeaderPairs:
+    found, redact = renaming.found, redactor.text
+    if found is None:
+        return tuple((name, redact(value)) for name, value in headers)
+    return tuple((name, found.header(name, value, redact)) for name, value in headers)
 
 
 def _event(event: SocketEvent, redactor: Redactor, renaming: Renaming) -> SocketEvent:

@@ -14,7 +14,7 @@ from eikon_engine.redact.discover import AUTHORIZATION, Discovery, Finding
 from eikon_engine.redact.files import unpacked_files
 from eikon_engine.redact.found import secret_segments
 from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.trace.secret_names import is_password_name, is_strong
+from eikon_engine.trace.secret_names import SHORTEST, is_password_name, is_strong
 from eikon_engine.trace.stand_in import is_stand_in
 from eikon_engine.trace.token_shapes import tokens
 
@@ -137,7 +137,10 @@ def _suspicious(finding: Finding, known: frozenset[str]) -> Iterator[str]:
         segments = (finding.value,) if _PASSWORD.fullmatch(finding.value) else ()
     elif not finding.is_token and not finding.is_hidden and not _RULES.is_secret(finding.name, in_address=True):
         segments = tuple(filter(is_strong, segments))
-    yield from (each for each in segments if not is_stand_in(each) and not any(one in each for one in known))
+    long = tuple(each for each in known if len(each) >= SHORTEST)
+    for each in segments:
+        if not is_stand_in(each) and each not in known and not any(one in each for one in long):
+            yield each
 
 
 def _findings(path: str, text: str) -> Iterator[Finding]:

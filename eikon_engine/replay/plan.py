@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
-from eikon_engine.replay.stand_ins import require_start, secrets_for
+from eikon_engine.replay.stand_ins import redacted_actions, require_start, secrets_for
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
 from eikon_engine.trace.redaction import secrets_named_in
 from eikon_engine.trace.relocated import unused_rules
@@ -63,9 +63,13 @@ class Plan:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Say what was asked for in vain."""
-        return tuple(
-            f"--base-url: {base} stands nowhere in the recording, so nothing is mapped; check its scheme, host and port"
-            for base in unused_rules(self.trace, self.urls)
+        return (
+            *(
+                f"--base-url: {base} stands nowhere in the recording, so nothing is mapped; "
+                "check its scheme, host and port"
+                for base in unused_rules(self.trace, self.urls)
+            ),
+            *redacted_actions(self.trace, self.network),
         )
 
     @property

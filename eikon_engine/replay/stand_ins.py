@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import SecretMissingError, UsageError
 from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.secret_names import SHORTEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -41,9 +42,31 @@ def require_start(bundle: Bundle, options: ReplayOptions, network: NetworkMode) 
         raise SecretMissingError(message)
 
 
+def redacted_actions(trace: ExecutionTrace, network: NetworkMode) -> Iterator[str]:
+    """Name the actions that hand a stand-in to a site, which does not know it."""
+    if network != "live":
+        return
+    known = [each for each in trace.redaction.found if len(each.stand_in) >= SHORTEST]
+    for subgoal in trace.subgoal_traces:
+        for action in subgoal.actions_taken:
+            text = action.action.model_dump_json()
+            names = sorted({each.name for each in known if each.stand_in in text})
+            if names:
+                listed = ", ".join(names)
+                yield f"{action.id}: the site is given stand-ins for {listed}; name the values in RecordOptions.secrets"
+
+
+def possible_cause_of_stand_ins(stood_in: tuple[str, ...]) -> str | None:
+    """Name what was typed instead of secrets beside the first finding; None if every value was given."""
+    if not stood_in:
+        return None
+    names = ", ".join(stood_in)
+    return f"stand-ins were typed for secrets ({names}); pages that compute with the values differ: give --secret"
+
+
 def _redacted_start(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
     trace = bundle.trace
-    stand_ins = tuple(each.stand_in for each in trace.redaction.found)
+    stand_ins = tuple(each.stand_in for each in trace.redaction.found if len(each.stand_in) >= SHORTEST)
     for name, relative in (
         ("storage state", trace.start.storage_state),
         ("session storage", trace.start.session_storage),

@@ -42,7 +42,8 @@ _PASSWORD_WORDS: Final = frozenset({"pwd", "pin", "secret", "otp"})
 
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9_-]+")
 _DATE: Final = re.compile(r"\d{4}-\d\d?-\d\d?")
-_NUMBERED_WORDS: Final = re.compile(r"(?:[A-Za-z]{3,}[_-]?)+\d{0,4}|(?:[A-Za-z]{2,}[_-])+[A-Za-z]?\d{1,3}")
+_PLAIN_PART = r"(?:(?:[A-Z]?[a-z]+|[A-Z]+)\d{0,4}|[a-z]{3,}\d[a-z]{2,}|\d{1,4})"
+_NUMBERED_WORDS: Final = re.compile(rf"{_PLAIN_PART}(?:[_-]+{_PLAIN_PART})*")
 _LONG_NUMBER: Final = 15
 _LONG_LETTERS: Final = 16
 _CASE_CHANGES: Final = 4
