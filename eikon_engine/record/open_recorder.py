@@ -62,19 +62,9 @@ async def open_recorder(
     """
     chosen = options or RecordOptions()
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
-    storage_state, session_storage = _given(chosen)
+    given = _given(chosen)
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
-        found = FoundSecrets(chosen.redaction, chosen.new_key()) if chosen.redact else None
-        session_options = SessionOptions(
-            environment=await _environment(launched, chosen),
-            found=found,
-            stand_ins=found.stand_ins if found is not None else StandIns(),
-            storage_state=storage_state,
-            session_storage=session_storage,
-            secrets=Secrets(chosen.secrets),
-            kept_secrets=frozenset(chosen.secrets),
-            natural=chosen.clock == "natural",
-        )
+        session_options = _session_options(chosen, await _environment(launched, chosen), given)
         worker = await _opened(stack, launched, session_options)
         writer = BundleWriter(directory)
         worker.session.uploads = writer.files
@@ -87,6 +77,24 @@ async def open_recorder(
         writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
         async with _ended(recorder, writer, capture, worker, chosen):
             yield recorder
+
+
+def _session_options(
+    options: RecordOptions, environment: Environment, given: tuple[StorageState | None, SessionStorage]
+) -> SessionOptions:
+    """Say what the session is made from, and whether secrets are looked for in it."""
+    found = FoundSecrets(options.redaction, options.new_key()) if options.redact else None
+    storage_state, session_storage = given
+    return SessionOptions(
+        environment=environment,
+        storage_state=storage_state,
+        session_storage=session_storage,
+        secrets=Secrets(options.secrets),
+        kept_secrets=frozenset(options.secrets),
+        natural=options.clock == "natural",
+        found=found,
+        stand_ins=found.stand_ins if found is not None else StandIns(),
+    )
 
 
 def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from urllib.parse import unquote_plus, urlsplit
 
+from eikon_engine.trace.secret_names import SHORTEST
 from eikon_engine.trace.token_shapes import PRIVATE_KEY, tokens
 
 if TYPE_CHECKING:
@@ -34,16 +35,14 @@ _PLAIN_HEADERS: Final = frozenset(
 )
 """Headers whose values look drawn by chance and give access to nothing."""
 _PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{2,64})=([^&#;\s\"'<>\\]+)")
-_STEMS: Final = (
-    *("token", "secret", "passw", "pwd", "session", "sess", "sid", "csrf", "xsrf", "auth", "apikey", "api_key"),
-    *("api-key", "accesskey", "access_key", "access-key", "privatekey", "private_key", "credential", "jwt", "verifier"),
-)
-_NAMED: Final = re.compile(r"([\w.$-]{0,64})\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']([^\"'\\\s<>]{8,8192})\\?[\"']")
-_ELEMENT: Final = re.compile(r"([\w.-]{0,64})>([^<>\s]{8,8192})</")
+_VALUE: Final = re.compile(r"[:=]\s{0,4}\\?[\"']([^\"'\\\s<>]{8,8192})")
+_REVERSED_NAME: Final = re.compile(r"[\w.$-]{1,64}")
+_BEFORE_VALUE: Final = 72
+"""Characters before a value in which its name is looked for."""
+_ELEMENT: Final = re.compile(r">([^<>\s]{8,8192})</([\w.:-]{1,64})>")
 _TAG: Final = re.compile(r"<(?:input|meta)\b[^<>]{0,8192}>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _PART: Final = re.compile(r"name=\"([^\"]{1,128})\"(?:\r\n[^\r\n]*)*?\r\n\r\n([^\r\n]{8,8192})\r\n")
-_NAME_CHARS: Final = re.compile(r"[\w.$-]*\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,20 +130,18 @@ class Discovery:
 
     def in_values(self, kind: Kind, value: JsonValue, name: str = "") -> Iterator[Finding]:
         """Search a JSON value by its keys."""
-        match value:
-            case str():
-                if (name and self.rules.is_secret(name)) or (self.is_strict and len(value) <= LONGEST_TOKEN):
-                    yield Finding(kind=kind, name=name, value=value)
-                elif value[:1] in {"{", "["} and len(value) <= LARGEST_JSON:
-                    yield from self._in_json(kind, value)
-            case list():
-                for each in value:
-                    yield from self.in_values(kind, each, name)
-            case dict():
-                for key, each in value.items():
-                    yield from self.in_values(kind, each, key)
-            case _:
-                return
+        waiting = [(name, value)]
+        while waiting:
+            key, each = waiting.pop()
+            if isinstance(each, dict):
+                waiting.extend(each.items())
+            elif isinstance(each, list):
+                waiting.extend((key, one) for one in each)
+            elif isinstance(each, str) and len(each) >= SHORTEST:
+                if (key and self.rules.is_secret(key)) or (self.is_strict and len(each) <= LONGEST_TOKEN):
+                    yield Finding(kind=kind, name=key, value=each)
+                elif each[0] in "{[" and len(each) <= LARGEST_JSON:
+                    yield from self._in_json(kind, each)
 
     def _in_set_cookie(self, line: str) -> Iterator[Finding]:
         cookie, *attributes = line.split(";")
@@ -174,18 +171,15 @@ class Discovery:
                 yield Finding(kind=kind, name=name, value=unquote_plus(value))
 
     def _named(self, text: str) -> Iterator[Finding]:
-        """Search for `name: "value"` and `<name>value</name>`: names first, as fixed texts are found quickly."""
-        lower = text.lower()
-        stems = (*_STEMS, *(each.lower() for each in self.rules.names))
-        for stem in stems:
-            place = lower.find(stem)
-            while place >= 0:
-                begin = _NAME_CHARS.search(text, max(0, place - 64), place)
-                start = place if begin is None else begin.start()
-                found = _NAMED.match(text, start) or _ELEMENT.match(text, start)
-                if found is not None and self.rules.is_secret(found[1]):
-                    yield Finding(kind="body", name=found[1], value=found[2])
-                place = lower.find(stem, place + len(stem))
+        """Search for `name: "value"` and `<name>value</name>`."""
+        for found in _VALUE.finditer(text):
+            before = text[max(0, found.start() - _BEFORE_VALUE) : found.start()].rstrip(" \t\r\n\"'\\")
+            name = _REVERSED_NAME.match(before[::-1])
+            if name is not None and self.rules.is_secret(name[0][::-1]):
+                yield Finding(kind="body", name=name[0][::-1], value=found[1])
+        for value, name_after in _ELEMENT.findall(text):
+            if self.rules.is_secret(name_after):
+                yield Finding(kind="body", name=name_after, value=value)
 
     def _in_tags(self, text: str) -> Iterator[Finding]:
         if "<input" not in text and "<meta" not in text and "<INPUT" not in text:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import UsageError
@@ -39,10 +40,7 @@ class RedactionRules:
 
     def is_secret(self, name: str, *, in_address: bool = False) -> bool:
         """Say whether what goes by this name is secret."""
-        if self.is_kept(name):
-            return False
-        listed = name.lower() in {each.lower() for each in self.names}
-        return listed or (is_secret_in_address(name) if in_address else is_secret_name(name))
+        return _is_secret(self, name, in_address)
 
     def is_kept(self, name: str) -> bool:
         """Say whether what goes by this name stays as it is."""
@@ -53,3 +51,12 @@ class RedactionRules:
         for pattern in self.patterns:
             for found in re.finditer(pattern, text):
                 yield next((group for group in found.groups() if group), found[0])
+
+
+@lru_cache(maxsize=1 << 16)
+def _is_secret(rules: RedactionRules, name: str, in_address: bool) -> bool:  # noqa: FBT001 - a key of the cache
+    """Judge each name once: documents repeat them thousands of times."""
+    if rules.is_kept(name):
+        return False
+    listed = name.lower() in {each.lower() for each in rules.names}
+    return listed or (is_secret_in_address(name) if in_address else is_secret_name(name))

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 
 def secrets_for(trace: ExecutionTrace, options: ReplayOptions, network: NetworkMode) -> Mapping[str, str]:
-    """Return the values of secrets: those that were given, and stand-ins where no site looks at them."""
-    if network == "live":
+    """Return the values of secrets: those that were given, and stand-ins where no site looks at them.
+
+    A HAR of another program holds the values themselves.
+    """
+    if network == "live" or options.har is not None:
         return options.secrets
     return {**{each.name: each.stand_in for each in trace.redaction.typed}, **options.secrets}
 
