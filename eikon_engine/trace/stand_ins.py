@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _CANDIDATE: Final = re.compile(r"[A-Za-z0-9_-]{8,}")
+_RUN: Final = re.compile(r"[A-Za-z0-9_+/-]{8,}")
+"""What is in every text that holds such a value, also in Base64."""
 _CANDIDATE_BYTES: Final = re.compile(rb"[A-Za-z0-9_-]{8,}")
 
 
@@ -26,6 +28,8 @@ class StandIns:
         """Begin with none."""
         self._places: dict[str, str] = {}
         self._byte_places: dict[bytes, bytes] = {}
+        self._is_plain = True
+        """Whether all values are long runs of letters and digits, so that a text without one holds none."""
 
     @property
     def is_idle(self) -> bool:
@@ -34,6 +38,7 @@ class StandIns:
 
     def add(self, value: str, replacement: str) -> None:
         """Replace a value from now on, in all encodings; longer ones first, so that one inside another is whole."""
+        self._is_plain = self._is_plain and bool(_CANDIDATE.fullmatch(value))
         for _, encode in ENCODINGS:
             self._places.setdefault(encode(value), encode(replacement))
         self._places = dict(sorted(self._places.items(), key=lambda pair: (-len(pair[0]), pair[0])))
@@ -41,7 +46,7 @@ class StandIns:
 
     def text(self, text: str) -> str:
         """Return the text with stand-ins."""
-        if len(text) < SHORTEST:
+        if len(text) < SHORTEST or (self._is_plain and not _RUN.search(text)):
             return text
         present = [each for each in self._places if each in text]
         if not present:
