@@ -42,7 +42,7 @@ _BEFORE_VALUE: Final = 72
 _ELEMENT: Final = re.compile(r">([^<>\s]{8,8192})</([\w.:-]{1,64})>")
 _TAG: Final = re.compile(r"<(?:input|meta)\b[^<>]{0,8192}>", re.IGNORECASE)
 _ATTRIBUTE: Final = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
-_PART: Final = re.compile(r"name=\"([^\"]{1,128})\"(?:\r\n[^\r\n]*)*?\r\n\r\n([^\r\n]{8,8192})\r\n")
+_PART: Final = re.compile(r"name=\"([^\"]{1,128})\"(?:\r\n[^\r\n]{0,256}){0,4}?\r\n\r\n([^\r\n]{8,8192})\r\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic_core import from_json
 
 from eikon_engine.errors import TraceSyntaxError
 from eikon_engine.network.socket import SocketMessage, SocketOpened
 from eikon_engine.network.store import read_network
+from eikon_engine.redact.discover import Finding
 from eikon_engine.redact.memory import stored_digest
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.serializer import read_trace
@@ -22,10 +24,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.network.exchange import Exchange, HeaderPairs
     from eikon_engine.network.store import NetworkRecording
-    from eikon_engine.redact.discover import Finding
     from eikon_engine.redact.found import FoundSecrets
     from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.observation import StoredItem
     from eikon_engine.trace.redaction import Redactor
+
+
+_CANDIDATE: Final = re.compile(r"[A-Za-z0-9_-]{8,512}")
 
 
 class BundleSecrets:
@@ -47,7 +52,9 @@ class BundleSecrets:
         trace = read_trace(root)
         self._read_start(root, trace)
         if trace.network is not None:
-            self._read_network(read_network(inside(root, trace.network.folder, "network.folder")))
+            recording = read_network(inside(root, trace.network.folder, "network.folder"))
+            self._read_network(recording)
+            self._find_stored(trace, recording)
         plain = replace(self._found.discover, is_strict=False)
         self._learn(plain.in_text(trace.model_dump_json(exclude={"redaction"})), made=True)
 
@@ -61,17 +68,20 @@ class BundleSecrets:
     def unexplained(self, trace: ExecutionTrace) -> tuple[str, ...]:
         """Name what browsers kept of which only a digest is known: a page may have put a secret into it."""
         known = {stored_digest(value) for value in self._values}
-        return tuple(
-            sorted(
-                {
-                    item.name
-                    for subgoal in trace.subgoal_traces
-                    for action in subgoal.actions_taken
-                    for item in (action.observation.storage or () if action.observation is not None else ())
-                    if item.digest not in known
-                }
-            )
-        )
+        return tuple(sorted({item.name for item in _stored(trace) if item.digest not in known}))
+
+    def _find_stored(self, trace: ExecutionTrace, recording: NetworkRecording) -> None:
+        """Find what a browser kept under a secret name: only its digest was recorded, and it came from somewhere."""
+        wanted = {item.digest: item for item in _stored(trace) if self._found.discover.rules.is_secret(item.name)}
+        if not wanted:
+            return
+        for ref in recording.refs:
+            text = recording.body(ref).decode("utf-8", "replace")
+            for candidate in dict.fromkeys(_CANDIDATE.findall(text)):
+                item = wanted.get(stored_digest(candidate))
+                if item is not None:
+                    finding = Finding(kind="storage", name=item.name, value=candidate)
+                    self._learn((finding,), made=True)
 
     def _read_start(self, root: Path, trace: ExecutionTrace) -> None:
         relative = trace.start.storage_state
@@ -126,6 +136,13 @@ class BundleSecrets:
             if each.is_hidden and each.kind == "cookie":
                 self._hidden.add((each.name, each.value))
             self._found.learn((each,), made=made)
+
+
+def _stored(trace: ExecutionTrace) -> Iterator[StoredItem]:
+    for subgoal in trace.subgoal_traces:
+        for action in subgoal.actions_taken:
+            if action.observation is not None:
+                yield from action.observation.storage or ()
 
 
 def _type(headers: HeaderPairs) -> str:

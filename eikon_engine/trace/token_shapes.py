@@ -40,7 +40,7 @@ def _shape(kind: str, begins: str, pattern: str) -> _Shape:
 
 
 SHAPES: Final = (
-    _shape("JWT", "eyJ", r"eyJ[\w-]{5,}\.[\w-]{2,}\.([\w-]{16,})(?:\.[\w-]+)*"),
+    _shape("JWT", "eyJ", r"eyJ[\w-]{5,2048}\.[\w-]{2,65536}\.([\w-]{16,2048})(?:\.[\w-]{1,65536}){0,2}"),
     _shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_([A-Za-z0-9]{20,255})"),
     _shape("GitHub token", "github_pat_", r"github_pat_(\w{22,255})"),
     _shape("GitLab token", "glpat-", r"glpat-([\w-]{20,})"),
@@ -52,7 +52,9 @@ SHAPES: Final = (
     _shape("AWS access key", "AKIA ASIA", r"(?<![A-Z0-9])A[KS]IA([A-Z0-9]{16})(?![A-Z0-9])"),
     _shape("npm token", "npm_", r"npm_([A-Za-z0-9]{36})"),
 )
-PRIVATE_KEY: Final = re.compile(r"-----BEGIN (?:[A-Z ]+ )?PRIVATE KEY-----((?:[A-Za-z0-9+/=\s]|\\n){64,}?)-----END")
+PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN (?:[A-Z ]+ )?PRIVATE KEY-----((?:[A-Za-z0-9+/=\s]|\\n){64,16384}?)-----END"
+)
 
 
 def tokens(text: str) -> Iterator[Token]:

@@ -57,10 +57,11 @@ class LoginSite:
         return response
 
     async def app(self, _request: web.Request) -> web.Response:
-        """Serve the application, with a token in its script that no name tells of."""
+        """Serve the application, with tokens in its script that no name tells of, one of them short."""
         page = (_STATIC / "app.html").read_text(encoding="utf-8")
         late = self.give("late", secrets.token_hex(20))
-        return web.Response(text=page.replace("LATE", late), content_type="text/html")
+        page = page.replace("LATE", late).replace("WEAK", self.give("weak", f"a{secrets.token_hex(4)}7"))
+        return web.Response(text=page, content_type="text/html")
 
     async def token(self, request: web.Request) -> web.Response:
         """Exchange the code for tokens."""
