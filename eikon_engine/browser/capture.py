@@ -86,7 +86,7 @@ class NetworkCapture:
 
     def message(self, socket: int, sender: Side, content: str | bytes) -> None:
         """Write a message."""
-        binary = isinstance(content, bytes)
+        binary, moment = isinstance(content, bytes), self._session.rest.moment()
         if isinstance(content, str):
             self._session.learn_text(content, made=sender == "page")
         data = self._session.redactor.data(content if isinstance(content, bytes) else content.encode())
@@ -97,7 +97,7 @@ class NetworkCapture:
             binary=binary,
             text=data.decode() if inline else None,
             body=None if inline else self._writer.write_blob(data),
-            moment=self._session.rest.moment(),
+            moment=moment,
         )
         self._writer.append_socket(message)
 
