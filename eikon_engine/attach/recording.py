@@ -9,10 +9,12 @@ from eikon_engine.browser.attached.tap import Tap
 from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.errors import UsageError
 from eikon_engine.record.attempts import Attempts
+from eikon_engine.record.keep_out import keep_secrets_out
 from eikon_engine.record.onlooker import Onlooker
 from eikon_engine.record.recorder import describe_error, new_mission_id
-from eikon_engine.record.start import write_start
+from eikon_engine.record.start import without_secrets, write_start
 from eikon_engine.record.write import BundleWriter
+from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
 
@@ -80,6 +82,7 @@ class Recording:
             self._watched: Watched = await watch(
                 self._wrapper,
                 secrets=options.secrets,
+                found=FoundSecrets(options.redaction, options.new_key()) if options.redact else None,
                 network=self.writer.network,
                 now=now,
                 on_fault=self._faults.append,
@@ -96,7 +99,7 @@ class Recording:
                 mission_text=text,
                 started_at=now,
                 status="running",
-                environment=self.session.environment,
+                environment=without_secrets(self.session, self.session.environment),
                 start=self._start(),
                 network=NetworkPart(),
             )
@@ -166,6 +169,7 @@ class Recording:
         for warning in (*notes, *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._faults)):
             self.writer.warn(self.clean(warning))
         self.writer.end(self._options.now(), self.attempts.status)
+        keep_secrets_out(self._directory, self.session)
 
 
 def require_kind(recording: Recording, *, synchronous: bool) -> None:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.bind import Bound
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.observation import DownloadSeen
+    from eikon_engine.trace.redaction import Redactor
 
 CAPTURE_TRIES: Final = 20
 """A page that navigates on its own between rest and snapshot is brought to rest again, this many times."""
@@ -144,7 +145,7 @@ async def _undisturbed(
 
 async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:
     seen, content = await describe_download(page, download)
-    if content is not None and (moved := session.urls.to_old.data(content)) != content:
+    if content is not None and (moved := session.redactor.data(content)) != content:
         seen = seen.model_copy(update={"sha256": hashlib.sha256(moved).hexdigest(), "size": len(moved)})
     return seen, content, session.redactor.text(download.url)
 
@@ -290,15 +291,24 @@ def _key(session: Session, request: Request) -> str:
     return session.traffic.recorded_key(request) or key_of(session, request)
 
 
+def named_key_of(session: Session, request: Request) -> str:
+    """Compute the key by which requests are counted: it stays the same while more secrets are found. Not for files."""
+    return _key_by(session.redactor.named, request)
+
+
 def key_of(session: Session, request: Request) -> str:
     """Compute the key of a request, without secrets."""
+    key = _key_by(session.redactor, request)
+    body, content_type = request.post_data_buffer, request.headers.get("content-type")
+    if session.found is not None:
+        session.memory.note_request(key, request.method, request.url, body, content_type)
+    return key
+
+
+def _key_by(redactor: Redactor, request: Request) -> str:
     body = request.post_data_buffer
-    return request_key(
-        request.method,
-        session.redactor.text(request.url),
-        None if body is None else session.redactor.key_data(body),
-        request.headers.get("content-type"),
-    )
+    sent = None if body is None else redactor.key_data(body)
+    return request_key(request.method, redactor.text(request.url), sent, request.headers.get("content-type"))
 
 
 def _without_reason(text: str) -> str:

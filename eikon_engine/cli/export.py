@@ -93,6 +93,28 @@ def playwright_command(bundle: Path, output: Path, base_urls: tuple[str, ...]) -
     click.echo(printable(f"{output}: {count} actions; next: pytest {output}"))
 
 
+@export_command.command("bundle")
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option("--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="File to write.")
+@click.option("--redacted", is_flag=True, help="Replace whatever may be a secret, by strict rules.")
+def bundle_command(bundle: Path, output: Path, *, redacted: bool) -> None:
+    """Write BUNDLE (its folder, or its trace.json) as one zip file, to be attached to a report."""
+    from eikon_engine.outcome.printable import printable
+    from eikon_engine.redact.archive import archive_bundle
+    from eikon_engine.redact.rules import RedactionRules
+    from eikon_engine.trace.wall_clock import fresh_key
+
+    done = archive_bundle(bundle, output, RedactionRules(), fresh_key(), redacted=redacted)
+    for each in done.left:
+        click.echo(printable(f"warning: it may hold a secret still: {each}"), err=True)
+    if done.lost_certificate:
+        click.echo("warning: the certificate was left out, as it speaks of other files; certify again", err=True)
+    if done.pictures:
+        click.echo(f"warning: {done.pictures} pictures are as they were; look at them first", err=True)
+    changed = f"{done.replaced} values replaced" if done.is_changed else "nothing had to be replaced"
+    click.echo(printable(f"{output}: written{f', {changed}' if redacted else ', as it is'}"))
+
+
 def _version() -> str:
     from importlib import metadata
 

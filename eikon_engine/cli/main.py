@@ -41,7 +41,7 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
         "export": CommandEntry(
             module="eikon_engine.cli.export",
             attribute="export_command",
-            summary="Write a mission as a Playwright test, or its network as HAR.",
+            summary="Write a bundle for others: as a Playwright test, its network as HAR, or one file.",
         ),
         "import": CommandEntry(
             module="eikon_engine.cli.import_recording",
@@ -57,6 +57,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             module="eikon_engine.replay.replay_cli",
             attribute="replay_command",
             summary="Replay a recorded mission and stop at the first divergence.",
+        ),
+        "scan": CommandEntry(
+            module="eikon_engine.cli.scan",
+            attribute="scan_command",
+            summary="Search a bundle or a run for secrets that were missed.",
         ),
         "schema": CommandEntry(
             module="eikon_engine.cli.schema",

@@ -44,6 +44,21 @@ if TYPE_CHECKING:
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
 )
+@click.option(
+    "--redact/--no-redact",
+    default=True,
+    show_default=True,
+    help="Whether secrets that nobody named are looked for and replaced by stand-ins.",
+)
+@click.option(
+    "--redact-name",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Name of a cookie, header or key that is secret.",
+)
+@click.option("--redact-pattern", "patterns", multiple=True, metavar="REGEX", help="Look of a value that is secret.")
+@click.option("--keep-name", "keep", multiple=True, metavar="NAME", help="Name of a cookie, header or key that is not.")
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record_command(
@@ -84,6 +99,10 @@ class _Chosen(TypedDict):
     clock: Literal["stepped", "natural"] | None
     variables: tuple[str, ...]
     browser_path: Path | None
+    redact: bool
+    names: tuple[str, ...]
+    patterns: tuple[str, ...]
+    keep: tuple[str, ...]
     arguments: tuple[str, ...]
 
 
@@ -108,6 +127,7 @@ def _record_again(source: Path, secrets: dict[str, str], chosen: _Chosen) -> int
     from eikon_engine.outcome.printable import printable
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.rerecord import rerecord
+    from eikon_engine.redact.rules import RedactionRules
     from eikon_engine.trace.bundle import open_bundle
     from eikon_engine.trace.variables import parse_variables
 
@@ -118,6 +138,8 @@ def _record_again(source: Path, secrets: dict[str, str], chosen: _Chosen) -> int
         variables=parse_variables(chosen["variables"]),
         clock=chosen["clock"] or "stepped",
         browser_path=chosen["browser_path"],
+        redact=chosen["redact"],
+        redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
     )
     asyncio.run(rerecord(bundle, output, _as_on(bundle.trace.environment, options)))
     for line in open_bundle(output).trace.warnings:

@@ -9,8 +9,10 @@ from eikon_engine.errors import ForeignFormatError, UsageError
 from eikon_engine.importers.browser_use import looks_like_browser_use, read_browser_use
 from eikon_engine.importers.devtools import looks_like_devtools, read_devtools
 from eikon_engine.importers.har import looks_like_har, read_har
+from eikon_engine.importers.mission import ImportedMission
 from eikon_engine.importers.older_trace import looks_like_eikon, read_eikon
 from eikon_engine.importers.playwright_trace import looks_like_playwright, read_playwright
+from eikon_engine.importers.secrets import without_secrets
 from eikon_engine.importers.side import looks_like_side, read_side
 from eikon_engine.importers.stagehand import looks_like_stagehand, read_stagehand
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from eikon_engine.importers.foreign_file import ForeignFile
-    from eikon_engine.importers.mission import ImportedMission
     from eikon_engine.importers.older_trace import OlderTrace
 
 
@@ -91,7 +92,7 @@ FORMATS: Final[Mapping[str, ForeignFormat]] = {
 
 
 def read_foreign(file: ForeignFile, form: str | None = None, test: str | None = None) -> ImportedMission | OlderTrace:
-    """Read the recording of another tool; its format is found out where it is left out.
+    """Read the recording of another tool, secrets by their names; its format is found out where it is left out.
 
     Raises:
         ForeignFormatError: it is of no known format, or not as its format demands.
@@ -104,4 +105,5 @@ def read_foreign(file: ForeignFile, form: str | None = None, test: str | None = 
             found = " or ".join(fitting) or "none"
             raise ForeignFormatError(f"wanted a recording of a known format, found {found} of {known}; name its format")
         form = fitting[0]
-    return FORMATS[form].read(file, test)
+    read = FORMATS[form].read(file, test)
+    return without_secrets(read) if isinstance(read, ImportedMission) else read

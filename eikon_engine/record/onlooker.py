@@ -33,6 +33,7 @@ from eikon_engine.record.doing import Doing
 from eikon_engine.record.hidden import hide_secrets
 from eikon_engine.trace.actions import AnswerDialog, FileInput, SwitchPage
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.identity import weakness
 from eikon_engine.trace.observation import DialogSeen
 
@@ -109,6 +110,8 @@ class Onlooker:
         self._finish()
         page = self._page_of(call, name)
         self._switch_to(page, name)
+        if "url" in params:
+            self._session.learn_text(str(params["url"]), made=True)
         self._session.rest.mark()
         attempt = self.attempt()
         doing = self._current = self._doing[call] = Doing(
@@ -344,10 +347,16 @@ class Onlooker:
         self._writer.add_action(
             doing.attempt, trace.model_copy(update={"action": hide_secrets(self._session, trace.action)})
         )
+        self._note_secrets()
         for warning in (*doing.warnings, *_weak(trace)):
             self._writer.warn(self._session.redactor.text(warning))
         self._end_attempts()
         self._written.set()
+
+    def _note_secrets(self) -> None:
+        """Keep what a replay has to know of found secrets, also if this process is killed."""
+        if self._session.found is not None:
+            self._writer.note_secrets(Redaction(found=self._session.found.table))
 
     def _result(self, doing: Doing, answer: Mapping[str, Any] | None, error: Exception | None) -> Result:
         if error is not None:

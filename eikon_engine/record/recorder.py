@@ -11,7 +11,7 @@ from eikon_engine.errors import EikonError, InternalError, SkillError, UsageErro
 from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.hidden import hide_secrets
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.actions import FileInput
+from eikon_engine.trace.actions import FileInput, Navigate
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -22,6 +22,7 @@ from eikon_engine.trace.execution import (
     Succeeded,
 )
 from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.identity import weakness
 from eikon_engine.trace.variables import resolved_action
 
@@ -90,6 +91,8 @@ class MissionRecorder:
         attempt = self._current()
         started_at = self._now()
         resolved = resolved_action(action, self._variables)
+        if isinstance(resolved, Navigate):
+            self._worker.session.learn_text(resolved.url, made=True)
         performed = await self._worker.execute(resolved)
         sequence = attempt.next_sequence()
         trace = ActionTrace(
@@ -103,6 +106,7 @@ class MissionRecorder:
             artifacts=self._keep_picture(attempt, sequence, performed),
         )
         self._writer.add_action(attempt, trace)
+        self._note_secrets()
         self._warn_of_weak_targets(trace)
         if performed.error is not None:
             raise performed.error
@@ -193,6 +197,12 @@ class MissionRecorder:
     def status(self) -> MissionStatus:
         """How the mission ended, as far as is known: complete unless the last attempt at some subgoal is not."""
         return self._attempts.status
+
+    def _note_secrets(self) -> None:
+        """Keep what a replay has to know of found secrets, also if this process is killed."""
+        found = self._worker.session.found
+        if found is not None:
+            self._writer.note_secrets(Redaction(found=found.table))
 
     def _current(self) -> Attempt:
         if self._attempts.current is None:

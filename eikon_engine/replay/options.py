@@ -63,6 +63,8 @@ class ReplayOptions:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     variables: Mapping[str, str] = field(default_factory=dict)
     """Values of variables of the trace, by name; where one is left out, its recorded value is taken."""
+    storage_state: Path | None = None
+    """What a live replay begins with instead of the recorded storage state, whose cookies are redacted."""
     skills: SkillRegistry = field(default_factory=default_skills)
     reports: tuple[Report, ...] | None = None
     """What is written beside outcome.json and events.jsonl; None for the standard reports."""

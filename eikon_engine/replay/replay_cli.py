@@ -119,6 +119,12 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
 )
+@click.option(
+    "--storage-state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What a live replay begins with instead of the recorded cookies, which are redacted (Playwright's format).",
+)
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 @click.option(
     "--allow-unverifiable", is_flag=True, help="End with 0 where nothing diverged and something cannot be compared."
@@ -189,6 +195,7 @@ class _SameNamedOptions(TypedDict):
     variables: dict[str, str]
     on_divergence: OnDivergence
     browser_path: Path | None
+    storage_state: Path | None
 
 
 def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:

@@ -49,6 +49,22 @@ class BlobStore:
         """Say where a blob lies."""
         return self.folder / f"{ref.sha256}.zst"
 
+    def ref(self, path: Path) -> BlobRef:
+        """Name the blob in a file of this folder.
+
+        Raises:
+            AttachmentCorruptError: the file is no blob, or has another name than its content.
+        """
+        try:
+            size = zstandard.get_frame_parameters(path.read_bytes()).content_size
+            ref = BlobRef(sha256=path.name.removesuffix(".zst"), size=size)
+        except (OSError, ValueError, zstandard.ZstdError) as error:
+            message = (
+                f"{path}: wanted a blob, found {str(error).splitlines()[0]}; restore the bundle or record it again"
+            )
+            raise AttachmentCorruptError(message) from error
+        return ref
+
     def has(self, ref: BlobRef) -> bool:
         """Say whether a blob is there, without reading it."""
         return self.path(ref).is_file()

@@ -10,6 +10,7 @@ from pydantic import AwareDatetime, Field, model_validator
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.mask import Mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import FiniteJson, Record
@@ -254,6 +255,8 @@ class ExecutionTrace(Record):
     """Values, as recorded, of what stands as `{{name}}` in texts and URLs of actions; null where it is always given.
 
     What stands in such braces and is not named here is a text like any other."""
+    redaction: Redaction = Redaction()
+    """What stands in the files in the place of secrets that nobody named."""
     migrated_from: str | None = None
     """Version the trace was written in, if not this one."""
 

@@ -34,6 +34,7 @@ from eikon_engine.trace.journal_records import (
     Header,
     JournalRecord,
     MissionEnded,
+    SecretsFound,
     SkillDone,
     SubgoalEnded,
     SubgoalStarted,
@@ -46,8 +47,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from eikon_engine.trace.found_secret import Redaction
+
 JOURNAL_FILE: Final = "journal.jsonl"
 
+_Remark: TypeAlias = WarningNoted | SecretsFound | ArtifactKept | ExtractionMade | FailureNoted
 _RECORDS: Final[TypeAdapter[JournalRecord]] = TypeAdapter(JournalRecord)
 
 
@@ -128,6 +132,7 @@ class _Reading:
     artifacts: list[Artifact] = field(default_factory=list)
     extractions: list[Extraction] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    redaction: Redaction | None = None
     ended: MissionEnded | None = None
 
 
@@ -186,10 +191,12 @@ def _take(reading: _Reading, record: JournalRecord, place: str) -> None:
             _take_remark(reading, record)
 
 
-def _take_remark(reading: _Reading, record: WarningNoted | ArtifactKept | ExtractionMade | FailureNoted) -> None:
+def _take_remark(reading: _Reading, record: _Remark) -> None:
     match record:
         case WarningNoted(text=text):
             reading.warnings.append(text)
+        case SecretsFound(redaction=redaction):
+            reading.redaction = redaction
         case ArtifactKept(artifact=artifact):
             reading.artifacts.append(artifact)
         case ExtractionMade(extraction=extraction):
@@ -259,6 +266,7 @@ def _rebuilt(reading: _Reading, *, torn: bool) -> ExecutionTrace:
     changes = {
         "subgoal_traces": tuple(_rebuilt_attempt(attempt) for attempt in reading.attempts.values()),
         "warnings": (*known.warnings, *reading.warnings, *early),
+        "redaction": reading.redaction or known.redaction,
         "artifacts": (*known.artifacts, *reading.artifacts),
         "extractions": (*known.extractions, *reading.extractions),
         "failures": (*known.failures, *reading.failures),

@@ -18,6 +18,7 @@ from eikon_engine.trace.execution import (
     SubgoalTrace,
     ToolUsage,
 )
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.record import Record
 
 
@@ -86,6 +87,13 @@ class WarningNoted(Record):
     text: str
 
 
+class SecretsFound(Record):
+    """Secrets were found and replaced; each such line holds all of them until then."""
+
+    record: Literal["secrets_found"] = "secrets_found"
+    redaction: Redaction
+
+
 class ArtifactKept(Record):
     """A file was put into the bundle."""
 
@@ -124,6 +132,7 @@ JournalRecord: TypeAlias = Annotated[
     | CompletionDone
     | SubgoalEnded
     | WarningNoted
+    | SecretsFound
     | ArtifactKept
     | ExtractionMade
     | FailureNoted

@@ -93,6 +93,11 @@ class StoredItem(Record):
     is_brief: bool = False
     """Whether it is a cookie that ends within a day: by the real clock, which no replay repeats. It is not compared."""
 
+    @property
+    def sort_key(self) -> tuple[str, str, int, str, str]:
+        """Return what items are sorted by."""
+        return self.kind, self.place, -1 if self.page is None else self.page, self.name, self.digest
+
 
 class Observation(Record):
     """Everything compared after one action."""

@@ -24,6 +24,7 @@ from eikon_engine.trace.environment import Environment, Geolocation, Viewport
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.relocated_redaction import redactor_for
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.stand_ins import StandIns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page
 
     from eikon_engine.network.store import NetworkWriter
+    from eikon_engine.redact.found import FoundSecrets
     from eikon_engine.trace.start_state import StorageState
 
 NATURAL_TICK_MS: Final = 50.0
@@ -81,6 +83,7 @@ async def watch(
     wrapper: object,
     *,
     secrets: Mapping[str, str],
+    found: FoundSecrets | None,
     network: NetworkWriter,
     now: datetime,
     on_fault: Callable[[Exception], None],
@@ -92,36 +95,48 @@ async def watch(
     """
     with ours():
         options = impl_of(wrapper)._options  # noqa: SLF001 - the options of a context have no public name
-        return await _watched(Views(on_fault).context(wrapper), options, secrets, network, now)
+        context = Views(on_fault).context(wrapper)
+        _require_new(context)
+        environment = await _environment(context, options, now, secrets)
+        return await _watched(context, options, _session_options(environment, secrets, found), network)
+
+
+def _session_options(
+    environment: Environment, secrets: Mapping[str, str], found: FoundSecrets | None
+) -> SessionOptions:
+    return SessionOptions(
+        environment=environment,
+        secrets=Secrets(secrets),
+        kept_secrets=frozenset(secrets),
+        natural=True,
+        found=found,
+        stand_ins=found.stand_ins if found is not None else StandIns(),
+    )
 
 
 async def _watched(
-    context: BrowserContext,
-    options: Mapping[str, Any],
-    secrets: Mapping[str, str],
-    network: NetworkWriter,
-    now: datetime,
+    context: BrowserContext, options: Mapping[str, Any], chosen: SessionOptions, network: NetworkWriter
 ) -> Watched:
-    _require_new(context)
-    environment = await _environment(context, options, now, secrets)
     state: Any = await context.storage_state(indexed_db=True)
     ledger = PageLedger(context, answers_dialogs=False)
-    rest = Rest(NaturalClock(), ledger, environment.tick_ms)
+    rest = Rest(NaturalClock(), ledger, chosen.environment.tick_ms)
     rest.acts_apart = True
     traffic = WatchedTraffic()
+    secrets = chosen.secrets.values
     session = Session(
         context=context,
         ledger=ledger,
         rest=rest,
-        environment=environment,
-        secrets=Secrets(secrets),
-        redactor=redactor_for(dict(secrets), SessionOptions(environment=environment).urls),
-        restorer=Redactor(secrets),
-        kept=frozenset(secrets),
+        environment=chosen.environment,
+        secrets=chosen.secrets,
+        redactor=redactor_for(dict(secrets), chosen.urls, chosen.stand_ins),
+        restorer=Redactor(secrets, chosen.stand_ins),
+        found=chosen.found,
+        kept=chosen.kept_secrets,
         traffic=traffic,
     )
     await traffic.start(session)
-    await _prepare_documents(context, environment)
+    await _prepare_documents(context, chosen.environment)
     capture = NetworkCapture(session, network)
     await capture.start()
     ledger.take()
