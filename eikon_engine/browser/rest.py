@@ -91,6 +91,8 @@ class Rest:
         """Counters of connections over which a live server speaks when it wants to."""
         self.catch_up: list[Callable[[], Awaitable[None]]] = []
         """What hears of news that come late."""
+        self.settles = False
+        """Whether pages are let come to rest after actions that an agent did not wait for."""
         self.behind_ms = 0.0
         """Page time by which a replay is behind its recording: its actions took longer, and everything else waits."""
         self.phase = 0

@@ -26,7 +26,7 @@ from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMess
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.async_api import Frame, Request, Route
 
@@ -53,12 +53,18 @@ class SealedTraffic:
     """Serve recorded exchanges by key and occurrence, at their recorded moments; block the rest."""
 
     def __init__(
-        self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = (), own: NetworkRecording | None = None
+        self,
+        recording: NetworkRecording,
+        rules: tuple[VolatileRule, ...] = (),
+        own: NetworkRecording | None = None,
+        given: Callable[[int, Moment], None] | None = None,
     ) -> None:
         """Serve from `recording`; `rules` say which parts of requests change from run to run.
 
-        Where `recording` stands for that of the bundle, its answers are compared with those of `own`.
+        Where `recording` stands for that of the bundle, its answers are compared with those of `own`. Where somebody
+        wants to hear what is `given` when, pages are waited for instead of the moments of the recording.
         """
+        self._given_to = given
         self._recording = recording
         self._rules = rules
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
@@ -74,7 +80,8 @@ class SealedTraffic:
 
     async def start(self, session: Session) -> None:
         """Route everything."""
-        schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
+        schedule = Schedule(session.rest, session.ledger, _moments(self._recording), self._given_to)
+        session.rest.settles = self._given_to is not None
         rules = SocketRules(self._rules, self._playback.rule_use)
         told = self._other.compare_socket if self._other is not None else None
         sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses, told)

@@ -19,6 +19,7 @@ from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
 from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
 from eikon_engine.trace.execution import Failed, Result, Succeeded, Timing
+from eikon_engine.trace.observation import Observation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.dom import PageSnapshot
-    from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity
 
 
@@ -238,9 +238,14 @@ class BrowserWorker:
 
     def _settle_ms(self, action: Action, recorded: Observation | Timing | None) -> float:
         """Let as much page time pass as in the recording, minus what the action has used already."""
-        if recorded is None or recorded.virtual_ms is None:
+        if recorded is None or recorded.virtual_ms is None or self._lets_settle(recorded):
             return 0.0 if isinstance(action, LOOKING) else self.session.environment.settle_ms
         return max(0.0, recorded.virtual_ms - self.session.rest.used_ms)
+
+    def _lets_settle(self, recorded: Observation | Timing) -> bool:
+        """Say whether pages are let come to rest though the agent did not wait: live, and where a timeline is found."""
+        unsettled = isinstance(recorded, Observation) and not recorded.settled
+        return unsettled and (self.session.rest.agenda is None or self.session.rest.settles)
 
     def _unasked_answers(self, asked: _Asked) -> ActionError | None:
         missing = len(self.session.ledger.answers) if asked.uses_answers else 0

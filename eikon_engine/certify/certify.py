@@ -14,6 +14,7 @@ from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.find import find_obstacles, status_of
 from eikon_engine.certify.overlay import BlobsOnTop
 from eikon_engine.certify.runs import replay_together
+from eikon_engine.certify.settle import settle
 from eikon_engine.certify.stress import busy_machine
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import NetworkPartMissingError, UsageError
@@ -82,6 +83,8 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     given = variables_patch(original, options.variables).operations
     draft = Draft(original=original, dom=dom, doublings=options.doublings, given=given)
     with busy_machine() if options.stress else nullcontext():
+        if options.network == "sealed" and draft.is_unsettled:
+            await settle(bundle, draft, options)
         for number in range(1, options.rounds + 1):
             done = await _round(bundle, draft, replay, (number, options.runs))
             said = draft.grow(done.agreements, done.runs) if done.findings else ""

@@ -21,6 +21,7 @@ from eikon_engine.trace.patch import (
     SetEnvironment,
     SetObservation,
     SetSettle,
+    SetTimeline,
     TracePatch,
     apply_patch,
 )
@@ -35,9 +36,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.patch import Operation
+    from eikon_engine.trace.timeline import Moved
     from eikon_engine.trace.volatile import VolatileRule
 
 SHOWN_ACTIONS: Final = 3
+NOT_WAITED_FOR: Final = "the agent did not wait for its pages to come to rest"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +54,7 @@ class Draft:
     given: tuple[Operation, ...] = ()
     """Changes that are asked for, before any other."""
     environment: SetEnvironment | None = None
+    timeline: SetTimeline | None = None
     rules: list[VolatileRule] = field(default_factory=list)
     baselines: dict[str, SetObservation] = field(default_factory=dict)
     settles: dict[str, SetSettle] = field(default_factory=dict)
@@ -69,6 +73,7 @@ class Draft:
     def patch(self) -> TracePatch:
         """Return the changes so far."""
         operations = [*self.given, *([self.environment] if self.environment is not None else [])]
+        operations += [self.timeline] if self.timeline is not None else []
         operations += (AddRule(rule=rule) for rule in self.rules)
         operations += self.baselines.values()
         operations += self.settles.values()
@@ -88,6 +93,26 @@ class Draft:
             if said:
                 return said
         return ""
+
+    @property
+    def is_unsettled(self) -> bool:
+        """Say whether an agent was watched that did not wait for its pages, and a recorded network answers."""
+        actions = (each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken)
+        unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
+        return unsettled and self.original.network is not None and not self.original.network.timeline
+
+    def settle(
+        self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen], timeline: tuple[Moved, ...]
+    ) -> None:
+        """Take the timeline and the baselines of runs in which pages were waited for."""
+        self.timeline = SetTimeline(timeline=timeline, reason=NOT_WAITED_FOR)
+        for each in reached(agreements):
+            if lacks_baseline(each, runs[0]):
+                self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, NOT_WAITED_FOR)
+
+    def find_rules(self, runs: Sequence[RunSeen]) -> str:
+        """Add rules for what the runs asked for, and say so; empty if there are none."""
+        return self._add_rules((), runs)
 
     def _add_environment(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         here = runs[0].outcome.environment

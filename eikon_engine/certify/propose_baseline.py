@@ -42,7 +42,7 @@ def baseline_of(action: ActionAgreement, run: RunSeen, dom: BlobStore, reason: s
     """Make a baseline of what a run showed, its snapshots put into `dom`."""
     observation = action.recorded.baseline
     if observation is None or action.diverged:
-        observation = _at_recorded_times(_with_snapshots(action, run, dom), action.recorded.observation)
+        observation = _with_snapshots(action, run, dom)
     hit = run.hits.get((action.place.subgoal, action.place.sequence))
     first, second = _new_identities(action, hit) if hit is not None else (None, None)
     return SetObservation(
@@ -64,14 +64,6 @@ def _with_snapshots(action: ActionAgreement, run: RunSeen, dom: BlobStore) -> Ob
         ref = None if snapshot is None else store_snapshot(dom, snapshot)
         pages.append(page.model_copy(update={"snapshot": ref}))
     return seen.model_copy(update={"pages": tuple(pages)})
-
-
-def _at_recorded_times(seen: Observation, recorded: Observation | None) -> Observation:
-    """Keep when an action began and how long it took, where it was recorded without waiting for the pages."""
-    if recorded is None or recorded.settled:
-        return seen
-    times = {"begun_ms": recorded.begun_ms, "acted_ms": recorded.acted_ms, "virtual_ms": recorded.virtual_ms}
-    return seen.model_copy(update=times)
 
 
 def _new_identities(action: ActionAgreement, hit: Hit) -> tuple[Identity | None, Identity | None]:

@@ -73,7 +73,7 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
         TraceError: the recorded network or storage state cannot be read.
     """
     recorded = plan.trace.environment
-    traffic = _traffic(plan)
+    traffic = _traffic(plan, options)
     secrets = Secrets(plan.secrets)
     async with _sink(plan) as sink:
         environment = await _environment(launched, recorded, options)
@@ -118,7 +118,7 @@ def _launch(plan: Plan, options: ReplayOptions, binary: BrowserBinary, sink: Sin
     )
 
 
-def _traffic(plan: Plan) -> Traffic | None:
+def _traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
     """Choose what answers requests; None for the playback of snapshots, which answers them itself."""
     if plan.network == "snapshot":
         return None
@@ -128,7 +128,7 @@ def _traffic(plan: Plan) -> Traffic | None:
         return SealedTraffic(plan.other.recording, rules, own)
     if own is None:
         return LiveTraffic()
-    return ProbeTraffic(own, rules) if plan.network == "live" else SealedTraffic(own, rules)
+    return ProbeTraffic(own, rules) if plan.network == "live" else SealedTraffic(own, rules, given=options.given)
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:

@@ -14,6 +14,7 @@ from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.mask import Mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.timeline import Moved
 from eikon_engine.trace.volatile import VolatileRule
 
 TRACE_VERSION: Final = 4
@@ -227,6 +228,9 @@ class NetworkPart(Record):
     folder: str = "network"
     rules: tuple[VolatileRule, ...] = ()
     """Parts of requests that a sealed replay does not compare when nothing was recorded for exactly this request."""
+    timeline: tuple[Moved, ...] = ()
+    """When what was recorded comes in a sealed replay, where an agent did not wait for it; empty where it comes as it
+    was recorded."""
 
 
 class ExecutionTrace(Record):

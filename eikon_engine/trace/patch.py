@@ -27,6 +27,7 @@ from eikon_engine.trace.record import Record
 from eikon_engine.trace.regroup import delete_step, merge_attempts, split_attempt
 from eikon_engine.trace.serializer import TRACE_FILE, trace_bytes
 from eikon_engine.trace.target import Identity
+from eikon_engine.trace.timeline import Moved
 from eikon_engine.trace.volatile import VolatileRule
 from eikon_engine.trace.volatile import describe as describe_rule
 from eikon_engine.trace.wording import counted
@@ -77,6 +78,14 @@ class SetObservation(Record):
     reason: str = Field(min_length=1)
 
 
+class SetTimeline(Record):
+    """Let what was recorded of the network come at other moments in a sealed replay."""
+
+    kind: Literal["set_timeline"] = "set_timeline"
+    timeline: tuple[Moved, ...]
+    reason: str = Field(min_length=1)
+
+
 class SetEnvironment(Record):
     """Replay in a stated environment where the recording kept none."""
 
@@ -91,6 +100,7 @@ Operation: TypeAlias = Annotated[
     | SetSettle
     | SetObservation
     | SetEnvironment
+    | SetTimeline
     | SetFields
     | DeleteStep
     | SplitAttempt
@@ -156,7 +166,7 @@ def reason_of(operation: Operation) -> str:
             return operation.reason
 
 
-def describe(operation: Operation) -> str:
+def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
     """Say in a few words what a change does."""
     match operation:
         case AddMask(mask=mask):
@@ -169,11 +179,13 @@ def describe(operation: Operation) -> str:
             return f"take a new baseline for {action}"
         case SetEnvironment():
             return "state the environment"
+        case SetTimeline(timeline=timeline):
+            return f"bring {counted(len(timeline), 'part')} of the recorded network when waiting pages ask for them"
         case _:
             return describe_edit(operation)
 
 
-def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:
+def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # noqa: PLR0911 - one case a kind
     match operation:
         case AddMask(mask=mask):
             return trace.model_copy(update={"masks": (*trace.masks, mask)})
@@ -181,6 +193,10 @@ def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:
             return _with_rule(trace, rule)
         case SetEnvironment(environment=environment):
             return trace.model_copy(update={"environment": environment})
+        case SetTimeline(timeline=timeline):
+            network = trace.network
+            moved = None if network is None else network.model_copy(update={"timeline": timeline})
+            return trace.model_copy(update={"network": moved})
         case SetSettle(action=name):
             return _with_action(trace, name, lambda action: _with_budget(action, operation))
         case SetObservation(action=name):
