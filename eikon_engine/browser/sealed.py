@@ -43,6 +43,7 @@ BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
 """What the browser says of an answer that the CORS policy keeps from the page."""
 NOBODY: Final = "https://nobody.invalid"
 """An origin that is that of no page, not even of one that has none."""
+GIVEN_UP: Final = "net::ERR_ABORTED"
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -166,7 +167,7 @@ class SealedTraffic:
             await self._abort(route, "blockedbyclient")
             return
         self._keys[request] = match.key
-        if match.exchange.pending:
+        if match.exchange.pending or (self._given_to is not None and _was_given_up(match.exchange)):
             self._now.schedule.never(request)
             session.ledger.changed.set()
         elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:
@@ -307,6 +308,11 @@ def _moments(recording: NetworkRecording) -> Iterator[Moment]:
     for event in recording.sockets:
         if not isinstance(event, SocketOpened) and _sender(event) == "server":
             yield event.moment
+
+
+def _was_given_up(exchange: Exchange) -> bool:
+    """Say whether a page stopped waiting for an answer: its own doing, or that of whoever took it elsewhere."""
+    return exchange.response is None and exchange.failure == GIVEN_UP
 
 
 def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:

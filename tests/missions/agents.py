@@ -17,6 +17,7 @@ def order(page: Page, url: str) -> None:
     """Order a banana."""
     page.goto(f"{url}/product/1")
     page.get_by_role("button", name="Add to cart").click()
+    page.locator("#cart-badge", has_text="1").wait_for()
     page.goto(f"{url}/login?next=/checkout")
     page.get_by_label("User name").fill("ada")
     page.locator("#password").fill(SHOP_PASSWORD)
@@ -34,6 +35,7 @@ async def order_asynchronously(page: AsyncPage, url: str) -> None:
     """Order a banana."""
     await page.goto(f"{url}/product/1")
     await page.click("#add-to-cart")
+    await page.locator("#cart-badge", has_text="1").wait_for()
     await page.goto(f"{url}/login?next=/checkout")
     await page.fill("#username", "ada")
     field = await page.wait_for_selector("#password")
