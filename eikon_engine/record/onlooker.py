@@ -54,6 +54,8 @@ SETTLE_S: Final = 0.5
 """Wall time after which an action is over though the agent does nothing else."""
 LAST_S: Final = 3.0
 """Wall time that the requests of the last action have to end in."""
+QUIET_S: Final = 0.1
+"""Wall time without news from the network after which its pages count as done."""
 LOOK_S: Final = 0.02
 UNKNOWN: Final = "unknown"
 _HANDLES: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
@@ -148,10 +150,15 @@ class Onlooker:
     async def settle(self) -> None:
         """Let the last action of a mission have its time, as long as its pages ask for something, and not for ever."""
         ledger, begun = self._session.ledger, time.monotonic()
-        while self._current is not None or (ledger.in_flight and time.monotonic() < begun + LAST_S):
-            await asyncio.sleep(LOOK_S)
+        heard, quiet_since = ledger.heard, begun
+        while (now := time.monotonic()) < begun + LAST_S:
             if self._current is not None and self._current.result is None:
                 return  # the mission broke off in its midst
+            if ledger.in_flight or ledger.heard != heard:
+                heard, quiet_since = ledger.heard, now
+            elif now > quiet_since + QUIET_S:
+                return
+            await asyncio.sleep(LOOK_S)
 
     async def flush(self) -> None:
         """End what is under way, and write it."""

@@ -31,6 +31,25 @@ def order(page: Page, url: str) -> None:
     page.wait_for_url("**/order/*")
 
 
+def buy(page: Page, url: str) -> None:
+    """Look for a banana, put it into the cart and look at the cart, in two pages."""
+    page.goto(f"{url}/")
+    page.get_by_label("Search").fill("banana")
+    page.keyboard.press("Enter")
+    page.get_by_role("link", name="Banana").first.click()
+    page.get_by_label("Quantity").fill("2")
+    page.locator("#add-to-cart").click()
+    page.locator("#cart-badge", has_text="2").wait_for()
+    page.locator("#cart-link").click()
+    page.locator("#cart-lines tr[data-id]").first.wait_for()
+    page.once("dialog", lambda dialog: dialog.accept("SAVE10"))
+    page.click("#tab-coupon")
+    page.click("#enter-coupon")
+    with page.expect_popup() as opened:
+        page.click("#open-help")
+    opened.value.click("#close-help")
+
+
 async def order_asynchronously(page: AsyncPage, url: str) -> None:
     """Order a banana."""
     await page.goto(f"{url}/product/1")

@@ -6,6 +6,7 @@ to come, its HTTP cache is off, and its events are listened to.
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.browser.attached.traffic import WatchedTraffic
 from eikon_engine.browser.attached.view import Views, impl_of, ours
 from eikon_engine.browser.capture import NetworkCapture
-from eikon_engine.browser.environment import fonts_digest, native_browser, platform_name, see
+from eikon_engine.browser.environment import NativeBrowser, fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.ledger import PageLedger
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.page_clock import NaturalClock
@@ -174,11 +175,10 @@ async def _environment(
     browser = context.browser
     page, own = await _blank_page(context, options)
     try:
-        view = await see(page)
+        view, native = await asyncio.gather(see(page), _native(browser))
     finally:
         if own is not None:
             await own.close()
-    native = await native_browser(browser) if browser is not None else None
     headers = {each["name"]: each["value"] for each in options.get("extraHTTPHeaders", ())}
     place = options.get("geolocation")
     redact = Redactor(secrets).text
@@ -208,6 +208,10 @@ async def _environment(
         random_seed=SEED,
         tick_ms=NATURAL_TICK_MS,
     )
+
+
+async def _native(browser: Browser | None) -> NativeBrowser | None:
+    return None if browser is None else await native_browser(browser)
 
 
 def _among(value: Any, known: tuple[str, ...], other: str) -> Any:  # noqa: ANN401 - an option of the protocol
