@@ -14,6 +14,7 @@ from eikon_engine.attach.options import AttachOptions
 from eikon_engine.browser.find import find_browser
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.cli.main import eikon
+from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import certificate_state
@@ -101,6 +102,7 @@ def test_each_recording_diverges_where_the_site_has_changed(recorded: Recorded, 
     first = outcome.divergences[0]
     step = next(step for subgoal in outcome.subgoals for step in subgoal.steps if step.sequence == first.sequence)
     assert first.code == "status-changed"
+    assert isinstance(step, ActionOutcome)
     assert "Place order" in step.label
 
 
