@@ -23,25 +23,22 @@ from eikon_engine.trace.conditions import (
     SelectorCondition,
     UrlCondition,
 )
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
 from eikon_engine.trace.record import FiniteJson, Record
 from eikon_engine.trace.target import Identity, Target
 
 __all__ = [
-    "DEFAULT_NAVIGATION_TIMEOUT_MS", "DEFAULT_TIMEOUT_MS", "Action", "AnswerDialog", "Assert", "AssertCount",
-    "AssertText", "AssertUrl", "AssertVisible", "Check", "Click", "ClosePage", "Condition", "DispatchEvent",
-    "DoubleClick", "Download", "Drag", "Expectation", "ExtractDom", "FileInput", "Fill", "Focus", "FunctionCondition",
-    "GoBack", "GoForward", "Hover", "InsertText", "Key", "LoadState", "LoadStateCondition", "Modifier", "Mouse",
-    "MouseButton", "Navigate", "Note", "OpenPage", "Point", "Press", "Reload", "Screenshot", "Scroll", "SecretRef",
-    "SelectOption", "SelectorCondition", "SetInputFiles", "SetValue", "SetViewport", "SwitchPage", "Text", "TypeText",
-    "Uncheck", "UrlCondition", "WaitFor",
+    "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Check", "Click",
+    "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Expectation", "ExtractDom",
+    "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack", "GoForward", "Hover", "InsertText", "Key",
+    "LoadState", "LoadStateCondition", "Modifier", "Mouse", "MouseButton", "Navigate", "Note", "OpenPage", "Point",
+    "Press", "Reload", "Screenshot", "Scroll", "SecretRef", "SelectOption", "SelectorCondition", "SetInputFiles",
+    "SetValue", "SetViewport", "SwitchPage", "Text", "TypeText", "Uncheck", "UrlCondition", "WaitFor",
 ]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
 MouseButton: TypeAlias = Literal["left", "middle", "right"]
 Modifier: TypeAlias = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"]
-
-DEFAULT_TIMEOUT_MS = 5_000.0
-DEFAULT_NAVIGATION_TIMEOUT_MS = 30_000.0
 
 
 class SecretRef(Record):
