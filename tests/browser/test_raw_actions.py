@@ -199,6 +199,36 @@ def test_a_secret_that_is_inserted_is_shown_nowhere(desk: Desk, *, key_by_key: b
     assert "hunter2" not in repr(performed.observation) + repr(performed.sight.snapshots)
 
 
+PASSWORD = "<input type=password id=t>"
+FRAME = """<iframe id=f srcdoc="<input type=password id=t autofocus>"></iframe>"""
+SHADOW = "<div id=h></div><script>h.attachShadow({mode: 'open'}).innerHTML = '<input type=password id=t>'</script>"
+
+
+@pytest.mark.parametrize(
+    ("html", "frames"), [(PASSWORD, ()), (FRAME, ("#f",)), (SHADOW, ())], ids=["page", "frame", "shadow root"]
+)
+def test_a_text_for_a_password_field_becomes_a_secret(desk: Desk, html: str, frames: tuple[str, ...]) -> None:
+    """Whatever has the focus is looked at before, in frames and shadow roots too."""
+    desk.show(html)
+    desk.ok(Focus(target=at("#t", *frames)))
+
+    desk.ok(InsertText(text="hunter2"))
+
+    assert desk.worker.session.secret_name("hunter2") == "PASSWORD"
+
+
+def test_a_text_for_another_field_is_none(desk: Desk) -> None:
+    """A password field beside it does not count, nor does a page where nothing has the focus."""
+    desk.show(PASSWORD + "<input id=a>")
+    desk.ok(InsertText(text="nowhere"))
+    desk.ok(Focus(target=at("#a")))
+
+    desk.ok(InsertText(text="pear"))
+
+    assert desk.js("a.value") == "pear"
+    assert desk.worker.session.secrets.values == {}
+
+
 def test_focus_is_given_to_the_target(desk: Desk) -> None:
     """Keys reach it; nothing is pressed on the way."""
     desk.show("<input id=a><input id=b>")
