@@ -114,3 +114,12 @@ def test_the_result_is_compared_in_both_directions() -> None:
     ]
 
     assert found == ["target-missing", "unexpected-success", "failure-changed"]
+
+
+def test_what_had_not_settled_is_no_baseline() -> None:
+    """Pages that were not waited for while an agent was watched are compared with nothing."""
+    step = next(each for each in STEPS if each.observation is not None)
+    unsettled = step.observation and step.observation.model_copy(update={"settled": False})
+
+    assert step.baseline == step.observation
+    assert step.model_copy(update={"observation": unsettled}).baseline is None
