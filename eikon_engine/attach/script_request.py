@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 class ScriptRequest(BaseModel):
     """A script to run, and where to record what it does."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", arbitrary_types_allowed=False)
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     script: str
     """Path of a Python script, or of a test of pytest, which may name one test: `test_shop.py::test_order`."""

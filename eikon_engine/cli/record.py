@@ -48,17 +48,30 @@ if TYPE_CHECKING:
     "--redact/--no-redact",
     default=True,
     show_default=True,
-    help="Whether secrets that nobody named are looked for and replaced by stand-ins.",
+    help="With --trace: whether secrets that nobody named are looked for and replaced by stand-ins; with --script they "
+    "always are.",
 )
 @click.option(
     "--redact-name",
     "names",
     multiple=True,
     metavar="NAME",
-    help="Name of a cookie, header or key that is secret.",
+    help="With --trace: name of a cookie, header or key that is secret.",
 )
-@click.option("--redact-pattern", "patterns", multiple=True, metavar="REGEX", help="Look of a value that is secret.")
-@click.option("--keep-name", "keep", multiple=True, metavar="NAME", help="Name of a cookie, header or key that is not.")
+@click.option(
+    "--redact-pattern",
+    "patterns",
+    multiple=True,
+    metavar="REGEX",
+    help="With --trace: look of a value that is secret.",
+)
+@click.option(
+    "--keep-name",
+    "keep",
+    multiple=True,
+    metavar="NAME",
+    help="With --trace: name of a cookie, header or key that is not.",
+)
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record_command(
@@ -84,7 +97,7 @@ def record_command(
     if script is not None:
         from eikon_engine.cli.record_script import record_with_script
 
-        _refuse("--script", chosen, ("clock", "variables"))
+        _refuse("--script", chosen, ("clock", "variables", "redact", "names", "patterns", "keep"))
         return record_with_script(script, known, chosen)
     _refuse("--trace", chosen, ("mission_text", "is_left", "arguments"))
     return _record_again(source or Path(), known, chosen)
@@ -106,7 +119,16 @@ class _Chosen(TypedDict):
     arguments: tuple[str, ...]
 
 
-_NAMES = {"mission_text": "--mission", "is_left": "--no-certify", "variables": "--var", "arguments": "ARGUMENTS"}
+_NAMES = {
+    "mission_text": "--mission",
+    "is_left": "--no-certify",
+    "variables": "--var",
+    "redact": "--no-redact",
+    "names": "--redact-name",
+    "patterns": "--redact-pattern",
+    "keep": "--keep-name",
+    "arguments": "ARGUMENTS",
+}
 
 
 def _refuse(source: str, chosen: _Chosen, names: tuple[str, ...]) -> None:
@@ -118,7 +140,8 @@ def _refuse(source: str, chosen: _Chosen, names: tuple[str, ...]) -> None:
     from eikon_engine.errors import UsageError
 
     for name in names:
-        if chosen[name]:  # type: ignore[literal-required] # its keys are the options
+        value = chosen[name]  # type: ignore[literal-required] # its keys are the options
+        if value != (name == "redact") and value not in (None, ()):
             message = f"{source} has no use for {_NAMES.get(name, f'--{name}')}; leave it out"
             raise UsageError(message)
 

@@ -13,7 +13,7 @@ from eikon_engine.exporters.playwright_raw import raw_statements
 from eikon_engine.exporters.playwright_values import text_source
 from eikon_engine.exporters.python_source import Block, Statement, call, comment, quoted
 from eikon_engine.trace import actions
-from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.exporters.playwright_files import STORAGE_STATE
 from eikon_engine.exporters.playwright_values import marks_in, text_source
 from eikon_engine.exporters.python_source import quoted, value_of, wrapped
-from eikon_engine.trace.actions import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
 from eikon_engine.trace.mask import ConsoleErrorPart
 
 if TYPE_CHECKING:

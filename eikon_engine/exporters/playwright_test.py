@@ -20,8 +20,8 @@ from eikon_engine.exporters.playwright_locator import action_locator, page_name,
 from eikon_engine.exporters.playwright_parts import parts
 from eikon_engine.exporters.playwright_values import site_of
 from eikon_engine.exporters.python_source import Block, Statement, comment, docstring, quoted, render
-from eikon_engine.trace.actions import AnswerDialog, ClosePage, Drag, SwitchPage, WaitFor
-from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage
+from eikon_engine.trace.actions import AnswerDialog, ClosePage, Drag, Mouse, OpenPage, SwitchPage, WaitFor
+from eikon_engine.trace.execution import ActionTrace, Blocked, Failed, SkillUsage, Succeeded
 from eikon_engine.trace.redaction import secrets_named_in
 from eikon_engine.trace.secret_text import secret_names
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from eikon_engine.exporters.playwright_files import Companions
-    from eikon_engine.trace.actions import Action
     from eikon_engine.trace.dom.tree import PageSnapshot
     from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
     from eikon_engine.trace.observation import PageObservation
@@ -158,7 +157,7 @@ def _action(step: ActionTrace, subgoal: SubgoalTrace, known: Known, words: Words
     if isinstance(action, AnswerDialog):
         known.answers.append(action)
         return
-    yield from _page_of(action, known)
+    yield from _page_of(step, known)
     if isinstance(step.result, Failed):
         yield from _failed(step, step.result, known, words)
     else:
@@ -170,11 +169,17 @@ def _is_waited_for(following: ActionTrace | SkillUsage | None) -> bool:
     return isinstance(following, ActionTrace) and isinstance(following.action, WaitFor)
 
 
-def _page_of(action: Action, known: Known) -> Iterator[Statement]:
+def _page_of(step: ActionTrace, known: Known) -> Iterator[Statement]:
     """Name a page whose opening was not recorded."""
-    if action.page not in known.pages:
-        known.pages.add(action.page)
-        yield f"{page_name(action.page)} = page.context.pages[{action.page}]"
+    action = step.action
+    if action.page in known.pages:
+        return
+    if isinstance(action, OpenPage):  # names it itself
+        if isinstance(step.result, Succeeded):
+            known.pages.add(action.page)
+        return
+    known.pages.add(action.page)
+    yield f"{page_name(action.page)} = page.context.pages[{action.page}]"
 
 
 def _done(step: ActionTrace, known: Known, words: Words) -> Iterator[Statement]:
@@ -228,6 +233,8 @@ def _failed(step: ActionTrace, result: Failed, known: Known, words: Words) -> It
             yield f"expect({element}).to_have_count(0)"
         case "target-ambiguous" if target is not None:
             yield f"expect({element}).not_to_have_count(1)"
+        case _ if isinstance(step.action, Mouse | OpenPage):
+            known.left_out.append(f"{step.action.type} failed with {result.code}, which Playwright does not")
         case "target-changed" | "unknown":
             known.left_out.append(f"{step.action.type} failed with {result.code}; that it does is not checked")
         case _:

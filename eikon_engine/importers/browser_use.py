@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from eikon_engine.errors import ForeignFormatError
+from eikon_engine.importers.foreign_shape import ForeignShape
 from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal
 from eikon_engine.importers.selectors import TEST_IDS, Converted, attribute, best, role, xpath
 from eikon_engine.importers.target import target_of
@@ -39,9 +40,7 @@ _CHORD: Final = re.compile(r"\w+(\+\w+)+|[A-Z]\w+")
 _PAGE_HEIGHT: Final = 720.0
 
 
-class _Element(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Element(ForeignShape):
     node_name: str = ""
     tag_name: str = ""
     attributes: dict[str, str] | None = None
@@ -50,9 +49,7 @@ class _Element(BaseModel):
     ax_name: str | None = None
 
 
-class _Tab(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Tab(ForeignShape):
     target_id: str | None = None
     page_id: int | None = None
 
@@ -61,23 +58,17 @@ class _Tab(BaseModel):
         return str(self.page_id) if self.target_id is None else self.target_id[-4:]
 
 
-class _State(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _State(ForeignShape):
     url: str = ""
     tabs: tuple[_Tab, ...] = ()
     interacted_element: tuple[_Element | None, ...] = ()
 
 
-class _Result(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Result(ForeignShape):
     error: str | None = None
 
 
-class _Output(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Output(ForeignShape):
     next_goal: str | None = None
     current_state: dict[str, object] | None = None
     action: tuple[dict[str, dict[str, object] | None], ...] = ()
@@ -88,17 +79,13 @@ class _Output(BaseModel):
         return self.next_goal or (older if isinstance(older, str) else "")
 
 
-class _Item(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Item(ForeignShape):
     model_output: _Output | None
     result: tuple[_Result, ...] = ()
     state: _State
 
 
-class _History(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _History(ForeignShape):
     history: tuple[_Item, ...]
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from eikon_engine.errors import ForeignFormatError
+from eikon_engine.importers.foreign_shape import ForeignShape, unknown_fields
 from eikon_engine.importers.keys import Keyboard
 from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal, Screen
 from eikon_engine.importers.selectors import TEST_IDS, best, from_devtools
@@ -32,17 +33,13 @@ _STATES: Final[dict[bool | None, Literal["attached", "visible", "hidden"]]] = {
 _MAIN: Final = "main"
 
 
-class _Event(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
+class _Event(ForeignShape):
     type: Literal["navigation"]
     url: str | None = None
     title: str | None = None
 
 
-class _Step(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
+class _Step(ForeignShape):
     timeout: float | None = Field(default=None, gt=0)
     target: str = _MAIN
     frame: tuple[int, ...] = ()
@@ -144,9 +141,7 @@ _KnownStep: TypeAlias = (
 _STEP: Final[TypeAdapter[_KnownStep]] = TypeAdapter(Annotated[_KnownStep, Field(discriminator="type")])
 
 
-class _Flow(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
+class _Flow(ForeignShape):
     title: str = "recording"
     timeout: float | None = None
     selectorAttribute: str | None = None  # noqa: N815 - the name in the file
@@ -210,7 +205,7 @@ class _Reading:
                 self._gathered.lose(number, kind, "a step of this type is not known")
                 return
             raise _wrong(f"step {number}, {kind}", error) from error
-        for name in step.model_extra or {}:
+        for name in unknown_fields(type(step), data):
             self._gathered.note(number, f"{kind}: the property {name!r} is not known and was left out")
         self._carry(number, step)
         self._expect(number, step)

@@ -9,9 +9,10 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
 from eikon_engine.errors import ForeignFormatError, UsageError
+from eikon_engine.importers.foreign_shape import ForeignShape
 from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal, Screen
 from eikon_engine.importers.selectors import from_selenium
 from eikon_engine.importers.side_keys import key_presses
@@ -69,9 +70,7 @@ _ANSWERS: Final[Mapping[str, tuple[bool, bool]]] = {
 """Whether a dialog is accepted, and whether the command comes after what opened it."""
 
 
-class _Command(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Command(ForeignShape):
     command: str
     target: str = ""
     value: str = ""
@@ -80,16 +79,12 @@ class _Command(BaseModel):
     windowHandleName: str = ""  # noqa: N815 - the name in the file
 
 
-class _Test(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Test(ForeignShape):
     name: str
     commands: tuple[_Command, ...]
 
 
-class _Project(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Project(ForeignShape):
     url: str = ""
     tests: tuple[_Test, ...]
 

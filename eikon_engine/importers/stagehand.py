@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from eikon_engine.errors import ForeignFormatError
+from eikon_engine.importers.foreign_shape import ForeignShape
 from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal
 from eikon_engine.importers.selectors import css, xpath
 from eikon_engine.importers.target import target_of
@@ -31,26 +32,20 @@ _INTO: Final = ">>"
 """Leads into the document of an iframe: `xpath=/html/body/iframe >> xpath=/html/body/a`."""
 
 
-class _Action(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Action(ForeignShape):
     selector: str = Field(min_length=1)
     method: str = ""
     arguments: tuple[str, ...] = ()
 
 
-class _Keys(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Keys(ForeignShape):
     method: str
     text: str = ""
     keys: str = ""
     times: int = Field(default=1, ge=1, le=1_000)
 
 
-class _Step(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Step(ForeignShape):
     type: str
     instruction: str = ""
     actions: tuple[_Action, ...] = ()
@@ -63,9 +58,7 @@ class _Step(BaseModel):
     playwrightArguments: _Keys | None = None  # noqa: N815 - the name in the file
 
 
-class _Cache(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Cache(ForeignShape):
     version: int
     instruction: str
     startUrl: str = ""  # noqa: N815 - the name in the file

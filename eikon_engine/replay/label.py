@@ -28,9 +28,8 @@ def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
             return f"{action.type.replace('_', ' ')} {_target(action.target)} with {_text(text)}"
         case actions.Press(key=key, target=target):
             return f"press {key}" + (f" on {_target(target)}" if target else "")
-        case actions.Mouse(event=event, x=x, y=y, under=under):
-            name = under.name or under.text if under else ""
-            return f"mouse {event} at {x:g}, {y:g}" + (f" ({_short(name)!r})" if name else "")
+        case actions.Mouse():
+            return _mouse(action)
         case actions.Key(event=event, key=key):
             return f"{'press and hold' if event == 'down' else 'let go'} {key}"
         case actions.InsertText(text=text):
@@ -60,6 +59,11 @@ def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
         case _:
             target = getattr(action, "target", None)
             return action.type.replace("_", " ") + (f" {_target(target)}" if target is not None else "")
+
+
+def _mouse(action: actions.Mouse) -> str:
+    name = action.under.name or action.under.text if action.under else ""
+    return f"mouse {action.event} at {action.x:g}, {action.y:g}" + (f" ({_short(name)!r})" if name else "")
 
 
 def _condition(condition: actions.Condition) -> str:

@@ -11,15 +11,34 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from eikon_engine.trace.blobs import BlobRef
+from eikon_engine.trace.conditions import (
+    AssertCount,
+    AssertText,
+    AssertUrl,
+    AssertVisible,
+    Condition,
+    Expectation,
+    FunctionCondition,
+    LoadStateCondition,
+    SelectorCondition,
+    UrlCondition,
+)
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
 from eikon_engine.trace.record import FiniteJson, Record
 from eikon_engine.trace.target import Identity, Target
+
+__all__ = [
+    "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Check", "Click",
+    "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Expectation", "ExtractDom",
+    "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack", "GoForward", "Hover", "InsertText", "Key",
+    "LoadState", "LoadStateCondition", "Modifier", "Mouse", "MouseButton", "Navigate", "Note", "OpenPage", "Point",
+    "Press", "Reload", "Screenshot", "Scroll", "SecretRef", "SelectOption", "SelectorCondition", "SetInputFiles",
+    "SetValue", "SetViewport", "SwitchPage", "Text", "TypeText", "Uncheck", "UrlCondition", "WaitFor",
+]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
 MouseButton: TypeAlias = Literal["left", "middle", "right"]
 Modifier: TypeAlias = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"]
-
-DEFAULT_TIMEOUT_MS = 5_000.0
-DEFAULT_NAVIGATION_TIMEOUT_MS = 30_000.0
 
 
 class SecretRef(Record):
@@ -245,40 +264,6 @@ class Scroll(_Action):
     dy: float = 0.0
 
 
-class SelectorCondition(Record):
-    """Hold when the target is in a state."""
-
-    kind: Literal["selector"] = "selector"
-    target: Target
-    state: Literal["attached", "detached", "visible", "hidden"] = "visible"
-
-
-class UrlCondition(Record):
-    """Hold when the URL of the page equals `url`; `*` stands for any run of characters."""
-
-    kind: Literal["url"] = "url"
-    url: str
-
-
-class LoadStateCondition(Record):
-    """Hold when the document has come this far in loading."""
-
-    kind: Literal["load_state"] = "load_state"
-    state: Literal["domcontentloaded", "load"] = "load"
-
-
-class FunctionCondition(Record):
-    """Hold when a JavaScript expression, or what it returns as a function, is truthy in the main frame."""
-
-    kind: Literal["function"] = "function"
-    expression: str
-
-
-Condition: TypeAlias = Annotated[
-    SelectorCondition | UrlCondition | LoadStateCondition | FunctionCondition, Field(discriminator="kind")
-]
-
-
 class WaitFor(_Action):
     """Wait until a condition holds."""
 
@@ -338,40 +323,6 @@ class ExtractDom(_Action):
     """Keep the DOM of the page, for a skill to work on."""
 
     type: Literal["extract_dom"] = "extract_dom"
-
-
-class AssertVisible(Record):
-    """Demand that the target is visible."""
-
-    kind: Literal["visible"] = "visible"
-    target: Target
-
-
-class AssertText(Record):
-    """Demand the text of the target, white space collapsed."""
-
-    kind: Literal["text"] = "text"
-    target: Target
-    text: str
-    contains: bool = False
-
-
-class AssertCount(Record):
-    """Demand the number of elements that a selector matches."""
-
-    kind: Literal["count"] = "count"
-    target: Target
-    count: int = Field(ge=0)
-
-
-class AssertUrl(Record):
-    """Demand the URL of the page; `*` stands for any run of characters."""
-
-    kind: Literal["url"] = "url"
-    url: str
-
-
-Expectation: TypeAlias = Annotated[AssertVisible | AssertText | AssertCount | AssertUrl, Field(discriminator="kind")]
 
 
 class Assert(_Action):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.network.store import NetworkWriter
     from eikon_engine.redact.found import FoundSecrets
+    from eikon_engine.trace.environment import PageView
     from eikon_engine.trace.start_state import StorageState
 
 NATURAL_TICK_MS: Final = 50.0
@@ -173,15 +174,8 @@ async def _environment(
     from importlib.metadata import version
 
     browser = context.browser
-    page, own = await _blank_page(context, options)
-    try:
-        view, native = await asyncio.gather(see(page), _native(browser))
-    finally:
-        if own is not None:
-            await own.close()
-    headers = {each["name"]: each["value"] for each in options.get("extraHTTPHeaders", ())}
+    view, native = await asyncio.gather(_see_blank(context, options), _native(browser))
     place = options.get("geolocation")
-    redact = Redactor(secrets).text
     return Environment(
         browser_version=browser.version if browser is not None else "",
         playwright_version=version("playwright"),
@@ -198,7 +192,7 @@ async def _environment(
         is_mobile=bool(options.get("isMobile")),
         permissions=tuple(options.get("permissions") or ()),
         geolocation=None if place is None else Geolocation(**place),
-        extra_http_headers={name: redact(value) for name, value in headers.items()},
+        extra_http_headers=_extra_headers(options, secrets),
         cpu_count=native.cpu_count if native is not None else view.cpu_count,
         device_memory_gb=native.device_memory_gb if native is not None else None,
         page_view=view,
@@ -214,8 +208,22 @@ async def _native(browser: Browser | None) -> NativeBrowser | None:
     return None if browser is None else await native_browser(browser)
 
 
+def _extra_headers(options: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, str]:
+    redact = Redactor(secrets).text
+    return {each["name"]: redact(each["value"]) for each in options.get("extraHTTPHeaders", ())}
+
+
 def _among(value: Any, known: tuple[str, ...], other: str) -> Any:  # noqa: ANN401 - an option of the protocol
     return value if value in known else other
+
+
+async def _see_blank(context: BrowserContext, options: Mapping[str, Any]) -> PageView:
+    page, own = await _blank_page(context, options)
+    try:
+        return await see(page)
+    finally:
+        if own is not None:
+            await own.close()
 
 
 async def _blank_page(context: BrowserContext, options: Mapping[str, Any]) -> tuple[Page, BrowserContext | None]:

@@ -11,6 +11,7 @@ from eikon_engine.trace import actions
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
 
+_Loading: TypeAlias = actions.GoBack | actions.GoForward | actions.Navigate | actions.Reload
 _Pointer: TypeAlias = (
     actions.Click
     | actions.DoubleClick
@@ -48,12 +49,8 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PL
         SecretMissingError: it types a secret that nobody gave.
     """
     match action:
-        case actions.Navigate():
-            return await navigation.navigate(session, action)
-        case actions.Reload():
-            return await navigation.reload(session, action)
-        case actions.GoBack() | actions.GoForward():
-            return await navigation.travel(session, action)
+        case actions.Navigate() | actions.Reload() | actions.GoBack() | actions.GoForward():
+            return await _load(session, action)
         case actions.WaitFor():
             return await condition.wait_for(session, action)
         case actions.Assert():
@@ -84,6 +81,18 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PL
             return await _perform_on_field(session, action)
         case _:
             return await _perform_with_pointer(session, action)
+
+
+async def _load(session: Session, action: _Loading) -> Deed:
+    match action:
+        case actions.Navigate():
+            return await navigation.navigate(session, action)
+        case actions.Reload():
+            return await navigation.reload(session, action)
+        case actions.GoBack() | actions.GoForward():
+            return await navigation.travel(session, action)
+        case _:
+            assert_never(action)
 
 
 async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:

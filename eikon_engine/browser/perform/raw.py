@@ -13,7 +13,7 @@ from eikon_engine.trace.identity import identity_differences
 from eikon_engine.trace.target import Identity
 
 if TYPE_CHECKING:
-    from playwright.async_api import Page
+    from playwright.async_api import ElementHandle, Frame, Page
 
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.actions import DispatchEvent, Focus, InsertText, Key, Mouse
@@ -27,6 +27,12 @@ AT_POINT: Final = f"""([x, y]) => {{
   }}
   return hit ? ({own_script("bind.js").strip().rstrip(";")})([hit], {{}}).identity : null;
 }}"""
+
+FOCUSED: Final = """() => {
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  return focused;
+}"""
 
 
 async def mouse(session: Session, action: Mouse) -> Deed:
@@ -68,7 +74,9 @@ async def insert_text(session: Session, action: InsertText) -> Deed:
     """Give a text to whatever has the focus."""
     page = require_page(session, action.page)
     text = session.secrets.resolve(action.text)
-    if isinstance(action.text, SecretRef):
+    async with translated("looking for what has the focus"):
+        is_secret = isinstance(action.text, SecretRef) or await _is_password_focused(page)
+    if is_secret:
         session.keep_secret(text)
     async with translated("inserting a text"), closed_gate(session, page):
         if action.key_by_key:
@@ -110,6 +118,16 @@ async def _prove_under(session: Session, page: Page, action: Mouse) -> None:
             raise _nothing_there(action, found)
         await session.rest.tick(min(WAIT_STEP_MS, action.timeout_ms - waited))
         waited += WAIT_STEP_MS
+
+
+async def _is_password_focused(page: Page) -> bool:
+    """Say whether a text would go into a password field, in whatever frame; closed shadow roots are not looked into."""
+    frame: Frame | None = page.main_frame
+    focused: ElementHandle | None = None
+    while frame is not None:
+        focused = (await frame.evaluate_handle(FOCUSED)).as_element()
+        frame = None if focused is None else await focused.content_frame()
+    return focused is not None and bool(await focused.evaluate("each => each.type === 'password'"))
 
 
 def _nothing_there(action: Mouse, found: Identity | None) -> TargetMissingError | TargetChangedError:

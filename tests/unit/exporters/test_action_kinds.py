@@ -8,6 +8,7 @@ import pytest
 
 from eikon_engine.trace import actions
 from eikon_engine.trace.actions import Action
+from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.target import Identity, Target
 from tests.unit.exporters.traces import BLOB, URL, body, exported, step, trace_of
 
@@ -48,6 +49,23 @@ CASES: list[tuple[Action, list[str]]] = [
       f'{AT}.fill("a")']),
     (actions.Check(target=PEAR), [f"{AT}.check()"]),
     (actions.Uncheck(target=PEAR), [f"{AT}.uncheck()"]),
+    (actions.Focus(target=PEAR), [f"{AT}.focus()"]),
+    (actions.DispatchEvent(target=PEAR, event="click"), [f'{AT}.dispatch_event("click")']),
+    (actions.DispatchEvent(target=PEAR, event="keydown", init={"key": "a", "bubbles": True}),
+     [f'{AT}.dispatch_event("keydown", event_init={{"key": "a", "bubbles": True}})']),
+    (actions.Mouse(event="move", x=1.5, y=2.0), ["page.mouse.move(1.5, 2)"]),
+    (actions.Mouse(event="move", x=1.0, y=2.0, steps=3), ["page.mouse.move(1, 2, steps=3)"]),
+    (actions.Mouse(event="click", x=1.0, y=2.0), ["page.mouse.click(1, 2)"]),
+    (actions.Mouse(event="click", x=1.0, y=2.0, button="right", click_count=2, delay_ms=9.0),
+     ['page.mouse.click(1, 2, button="right", click_count=2, delay=9)']),
+    (actions.Mouse(event="down", x=1.0, y=2.0), ["page.mouse.move(1, 2)", "page.mouse.down()"]),
+    (actions.Mouse(event="up", x=1.0, y=2.0, button="middle", click_count=2),
+     ["page.mouse.move(1, 2)", 'page.mouse.up(button="middle", click_count=2)']),
+    (actions.Key(event="down", key="Shift"), ['page.keyboard.down("Shift")']),
+    (actions.Key(event="up", key="Shift"), ['page.keyboard.up("Shift")']),
+    (actions.InsertText(text="2"), ['page.keyboard.insert_text("2")']),
+    (actions.InsertText(text=actions.SecretRef(secret="CODE"), key_by_key=True),
+     ['page.keyboard.type(os.environ["EIKON_SECRET_CODE"])']),
     (actions.SetInputFiles(target=PEAR, files=(FILE,)), [f'{AT}.set_input_files(FILES / "prices.csv")']),
     (actions.SetInputFiles(target=PEAR, files=(ODD_FILE,)),
      [f"{AT}.set_input_files(",
@@ -69,7 +87,9 @@ CASES: list[tuple[Action, list[str]]] = [
     (actions.WaitFor(condition=actions.FunctionCondition(expression="done")), ['page.wait_for_function("done")']),
     (actions.AnswerDialog(accept=True), ["pass"]),
     (actions.SwitchPage(page=1), ["page_1 = page.context.pages[1]", "page_1.bring_to_front()"]),
+    (actions.OpenPage(page=1), ["page_1 = page.context.new_page()"]),
     (actions.ClosePage(), ["page.close()"]),
+    (actions.SetViewport(width=800, height=600), ['page.set_viewport_size({"width": 800, "height": 600})']),
     (actions.Download(target=PEAR), [f"{AT}.click()"]),
     (actions.Screenshot(full_page=True), ["page.screenshot(full_page=True)"]),
     (actions.ExtractDom(), ["pass"]),
@@ -104,3 +124,14 @@ def test_what_does_nothing_is_told() -> None:
 
     assert [line.partition(" ")[0] for line in test.left_out] == ["note", "extract_dom"]
     assert all(line in test.source for line in test.left_out)
+
+
+@pytest.mark.parametrize("action", [actions.OpenPage(page=7), actions.Mouse(event="click", x=1.0, y=2.0)])
+def test_what_fails_by_our_rules_alone_is_left_out(action: Action) -> None:
+    """Playwright opens any page and clicks on anything: such a failure cannot be demanded, and is told."""
+    failed = step(1, action, result=Failed(code="target-missing"))
+
+    test = exported(trace_of(failed))
+
+    assert test.left_out == (f"{action.type} failed with target-missing, which Playwright does not",)
+    assert body(test) == [f"# {action.type} failed when it was recorded: target-missing."]
