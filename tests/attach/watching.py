@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eikon_engine.attach import AgentMission, record_mission
-from eikon_engine.attach.options import AttachOptions
+from eikon_engine.attach import AgentMission, AttachOptions, record_mission
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
