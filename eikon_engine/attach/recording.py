@@ -105,9 +105,12 @@ class Recording:
             )
         )
         self.attempts = Attempts(self.writer, self.clean, options.now)
-        self._onlooker = Onlooker(self._watched, self.writer, self.attempts, options.now, text)
+        self._listen(text)
+
+    def _listen(self, mission_text: str) -> None:
+        self._onlooker = Onlooker(self._watched, self.writer, self.attempts, self._options.now, mission_text)
         self._tap = Tap(impl_of(self._wrapper)._connection, self._onlooker, self._faults.append)  # noqa: SLF001 - as above
-        self._onlooker.tap = self._tap
+        self._onlooker.asking.tap = self._tap
         self._tap.open()
         self._is_listening = True
 

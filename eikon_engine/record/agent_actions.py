@@ -102,6 +102,31 @@ def _touch(params: Mapping[str, Any]) -> Fields:
     return _on_target(params, "position")
 
 
+def _fill(params: Mapping[str, Any]) -> Fields:
+    _demand_plain(params)
+    return _on_target(params, text=params["value"])
+
+
+def _drag(params: Mapping[str, Any]) -> Fields:
+    _demand_plain(params)
+    return {
+        "target": target_of(params["source"]),
+        "to": target_of(params["target"]),
+        "position": params.get("sourcePosition"),
+        "to_position": params.get("targetPosition"),
+    }
+
+
+def _upload(params: Mapping[str, Any]) -> Fields:
+    if params.get("localDirectory") or params.get("directoryStream"):
+        message = "a folder was given to a field; give it its files"
+        raise UnspokenError(message)
+    if params.get("streams"):
+        message = "files were given to a browser on another machine"
+        raise UnspokenError(message)
+    return _on_target(params)
+
+
 def _demand_plain(params: Mapping[str, Any]) -> None:
     if params.get("trial"):
         message = "a trial does nothing, and is not repeated"
@@ -121,6 +146,7 @@ def _navigation(params: Mapping[str, Any], *names: str) -> Fields:
 
 def _options(params: Mapping[str, Any]) -> Fields:
     """Name the options by what the call names them by; a text that may be value or label is set as a value."""
+    _demand_plain(params)
     if params.get("elements"):
         message = "options were chosen by handles; choose them by value, label or index"
         raise UnspokenError(message)
@@ -136,6 +162,9 @@ def _options(params: Mapping[str, Any]) -> Fields:
 
 def _mouse(event: str) -> Callable[[Mapping[str, Any]], Fields]:
     def read(params: Mapping[str, Any]) -> Fields:
+        if "x" not in params:
+            message = "where the pointer was is not known; move it to a place before"
+            raise UnspokenError(message)
         return {
             "event": event,
             "x": params["x"],
@@ -156,11 +185,23 @@ def _wait(params: Mapping[str, Any]) -> Fields:
 
 
 def _dispatch(params: Mapping[str, Any]) -> Fields:
-    value = (params.get("eventInit") or {}).get("value") or {}
-    if value.get("o"):
-        message = "an event was dispatched with properties of its own"
-        raise UnspokenError(message)
-    return _on_target(params, event=params["type"])
+    return _on_target(params, event=params["type"], init=_written(params.get("eventInit", {}).get("value", {})) or None)
+
+
+def _written(value: Mapping[str, Any]) -> JsonValue:
+    """Read a value as the protocol writes it (SerializedValue), where JSON can say it."""
+    if "o" in value:
+        return {each["k"]: _written(each["v"]) for each in value["o"]}
+    if "a" in value:
+        return [_written(each) for each in value["a"]]
+    for kind in ("s", "n", "b"):
+        if kind in value:
+            plain: JsonValue = value[kind]
+            return plain
+    if not value or value.get("v") in {"null", "undefined"}:
+        return None
+    message = "an event was dispatched with properties that JSON cannot say"
+    raise UnspokenError(message)
 
 
 _ACTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Fields]]]] = {
@@ -188,28 +229,21 @@ _ACTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Fields]]]]
     "Frame.hover": ("hover", _pointer),
     "Frame.check": ("check", _touch),
     "Frame.uncheck": ("uncheck", _touch),
-    "Frame.fill": ("fill", lambda params: _on_target(params, text=params["value"])),
+    "Frame.fill": ("fill", _fill),
     "Frame.type": ("type", lambda params: _on_target(params, "text")),
     "Frame.press": ("press", lambda params: _on_target(params, "key")),
     "Frame.selectOption": ("select_option", _options),
-    "Frame.setInputFiles": ("set_input_files", _on_target),
+    "Frame.setInputFiles": ("set_input_files", _upload),
     "Frame.focus": ("focus", _on_target),
     "Frame.dispatchEvent": ("dispatch_event", _dispatch),
     "Frame.waitForSelector": ("wait_for", _wait),
-    "Frame.dragAndDrop": (
-        "drag",
-        lambda params: {
-            "target": target_of(params["source"]),
-            "to": target_of(params["target"]),
-            "position": params.get("sourcePosition"),
-            "to_position": params.get("targetPosition"),
-        },
-    ),
+    "Frame.dragAndDrop": ("drag", _drag),
 }
 """Calls that are actions, with the kind of action and what reads its fields."""
 
 _SCRIPT: Final = "what a script of the agent changes in a page is not repeated"
 _STATE: Final = "what it changes is not repeated"
+_SOCKETS: Final = "messages of WebSockets that the agent answers are not recorded"
 _UNSPOKEN: Final[Mapping[str, str]] = {
     "Frame.evaluateExpression": _SCRIPT,
     "Frame.evaluateExpressionHandle": _SCRIPT,
@@ -223,6 +257,17 @@ _UNSPOKEN: Final[Mapping[str, str]] = {
     "Frame.addStyleTag": "the style it adds is not there in a replay",
     "Frame.setContent": "the document it gives to a page is not there in a replay; serve it, and navigate to it",
     "Frame.blur": "an element that lost the focus has it in a replay",
+    "Frame.drop": "what is dropped from outside is not there in a replay; give files to a field",
+    "Frame.webmcpCallTool": _SCRIPT,
+    "ElementHandle.tap": "a tap is not repeated; use click",
+    "ElementHandle.selectText": "a text that was selected is not in a replay; press ControlOrMeta+a",
+    "ElementHandle.scrollIntoViewIfNeeded": "a replay scrolls where it acts; use mouse.wheel where a page waits for it",
+    "ElementHandle.evalOnSelector": _SCRIPT,
+    "ElementHandle.evalOnSelectorAll": _SCRIPT,
+    "Worker.evaluateExpression": _SCRIPT,
+    "Worker.evaluateExpressionHandle": _SCRIPT,
+    "CDPSession.send": "what it does over the DevTools protocol is not repeated",
+    "APIRequestContext.fetch": "requests of the agent itself are not repeated",
     "Frame.tap": "a tap is not repeated; use click",
     "Page.touchscreenTap": "a tap is not repeated; use click",
     "Page.emulateMedia": _STATE,
@@ -239,6 +284,18 @@ _UNSPOKEN: Final[Mapping[str, str]] = {
     "BrowserContext.setExtraHTTPHeaders": _STATE,
     "BrowserContext.setHTTPCredentials": _STATE,
     "BrowserContext.setStorageState": _STATE,
+    "BrowserContext.credentialsInstall": _STATE,
+    "BrowserContext.credentialsCreate": _STATE,
+    "BrowserContext.credentialsDelete": _STATE,
+    "BrowserContext.setWebSocketInterceptionPatterns": _SOCKETS,
+    **{
+        f"BrowserContext.clock{name}": "the clock of pages that it sets is not set in a replay"
+        for name in ("FastForward", "Install", "PauseAt", "Resume", "RunFor", "SetFixedTime", "SetSystemTime")
+    },
     "Page.setExtraHTTPHeaders": _STATE,
+    "Page.setWebSocketInterceptionPatterns": _SOCKETS,
+    "Page.webStorageSetItem": _STATE,
+    "Page.webStorageRemoveItem": _STATE,
+    "Page.webStorageClear": _STATE,
 }
 """Calls that do something which no action says, and what follows."""

@@ -42,6 +42,8 @@ class Doing:
     element: Element | None = None
     second: Element | None = None
     """What a drag ends on."""
+    found: Element | None = None
+    """What the selector by which its handle was found matches now."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     result: Result | None = None
     """None until it has ended."""
@@ -60,6 +62,11 @@ class Doing:
     def is_complete(self) -> bool:
         """Say whether everything is known."""
         return self.result is not None and self.observation is not None and not self.waits
+
+    @property
+    def is_by_handle(self) -> bool:
+        """Say whether the call was made on an element that the agent had found before."""
+        return self.call.name.startswith("ElementHandle.")
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -125,7 +132,7 @@ class Doing:
 
     def _target(self, target: Target, element: Element | None) -> Target:
         identity: Identity | None = element.identity if element is not None else None
-        selector = target.selector
+        selector = self._of_handle(target.selector, element) if self.is_by_handle else target.selector
         if element is not None and element.count > 1 and not self.params.get("strict"):
             selector = f"{selector} >> nth=0"
             self.warnings.append(
@@ -133,3 +140,17 @@ class Doing:
             )
         frames = (*self.frames, *target.frames)
         return target.model_copy(update={"selector": selector, "frames": frames, "identity": identity})
+
+    def _of_handle(self, selector: str, element: Element | None) -> str:
+        """Take the selector by which the element was found, if it finds that one alone, or else its place.
+
+        Raises:
+            UnspokenError: neither is known.
+        """
+        found = self.found
+        if found is not None and element is not None and found.count == 1 and found.identity == element.identity:
+            return selector
+        if element is None or not element.path:
+            message = "the element that it acts on could not be asked for; use a selector"
+            raise UnspokenError(message)
+        return element.path

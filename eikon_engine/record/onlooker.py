@@ -9,26 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import mimetypes
 import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.browser.attached import element
 from eikon_engine.browser.attached.client import (
     context_impl,
     dialog_of,
     failure_of,
     frame_impl,
     frames_to,
-    handle_of,
     page_impl,
 )
 from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.browser.ledger import Happenings, describe_download
 from eikon_engine.browser.observe import glimpse
-from eikon_engine.record.agent_actions import UnspokenError, action_of, is_action
+from eikon_engine.record.agent_actions import UnspokenError, action_of
+from eikon_engine.record.asking import Asking, is_press
 from eikon_engine.record.doing import Doing
 from eikon_engine.record.hidden import hide_secrets
 from eikon_engine.trace.actions import AnswerDialog, FileInput, SwitchPage
@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
+    from eikon_engine.browser.attached.element import Element
     from eikon_engine.browser.attached.session import Watched
-    from eikon_engine.browser.attached.tap import Call, Tap
+    from eikon_engine.browser.attached.tap import Call
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.write import BundleWriter
@@ -58,8 +59,6 @@ QUIET_S: Final = 0.1
 """Wall time without news from the network after which its pages count as done."""
 LOOK_S: Final = 0.02
 UNKNOWN: Final = "unknown"
-_HANDLES: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
-"""Calls that give a handle, and where it stands in their answer."""
 
 
 class Onlooker:
@@ -80,7 +79,7 @@ class Onlooker:
         self._attempts = attempts
         self._now = now
         self._mission_text = mission_text
-        self.tap: Tap | None = None
+        self.asking = Asking(self._session, self._take)
         self._context = impl_of(watched.session.context)
         self._base_url = self._context._options.get("baseURL")  # noqa: SLF001 - options have no public name
         self._doing: dict[Call, Doing] = {}
@@ -89,8 +88,6 @@ class Onlooker:
         """Not written yet."""
         self._written = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._selectors: dict[Any, str] = {}
-        """How the elements of handles were found."""
         self._outside: Attempt | None = None
         self._endings: list[tuple[Attempt, Callable[[], None]]] = []
         """Attempts that were left, and what writes their ends."""
@@ -106,7 +103,7 @@ class Onlooker:
         if call.name in {"Dialog.accept", "Dialog.dismiss"}:
             self._answer_dialog(call)
             return
-        name, params = self._on_frame(call)
+        name, params = self.asking.on_frame(call)
         if not self._is_spoken(name, params) or self._is_first_page(name):
             return
         self._finish()
@@ -133,7 +130,7 @@ class Onlooker:
 
     def ended(self, call: Call, answer: Mapping[str, Any] | None, error: Exception | None) -> None:
         """End an action, if a call was one."""
-        self._keep_handle(call, answer)
+        self.asking.keep_handle(call, answer)
         doing = self._doing.pop(call, None)
         if doing is None:
             return
@@ -185,7 +182,7 @@ class Onlooker:
             return
         self._is_closed = True
         for (name, why), times in self._unspoken.items():
-            self._writer.warn(f"{name} was called {times} times: {why}")
+            self._writer.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
 
     def attempt(self) -> Attempt:
         """Return the attempt under way; what is done outside of any subgoal is one of its own."""
@@ -214,24 +211,12 @@ class Onlooker:
             self._endings.remove(ending)
             ending[1]()
 
-    def _on_frame(self, call: Call) -> tuple[str, Mapping[str, Any]]:
-        """Say a call on a handle as one on its frame, by what the handle was found by."""
-        kind, _, method = call.name.partition(".")
-        if kind != "ElementHandle" or not is_action(f"Frame.{method}"):
-            return call.name, call.params
-        selector = self._selectors.get(call.object, "")
-        return f"Frame.{method}", {**call.params, "selector": selector or "*"}
-
-    def _keep_handle(self, call: Call, answer: Mapping[str, Any] | None) -> None:
-        where = _HANDLES.get(call.name)
-        handle = handle_of((answer or {}).get(where)) if where else None
-        if handle is not None:
-            self._selectors[handle] = str(call.params["selector"])
-
     def _is_spoken(self, name: str, params: Mapping[str, Any]) -> bool:
         """Say whether a call is an action of ours; count those that do something and are none."""
         if name == "Frame.waitForSelector" and params.get("state") == "attached":
             return False  # how locators find the element of a handle
+        if is_press(name):
+            return True  # where the pointer is has to be asked for
         try:
             return action_of(name, params, page=0, timeout_ms=None) is not None
         except UnspokenError as error:
@@ -270,54 +255,26 @@ class Onlooker:
         for path in map(Path, params.get("localPaths") or ()):
             given.append((path.name, None, path.read_bytes()))  # noqa: PERF401 - a list of two kinds
         return tuple(
-            FileInput(name=name, mime_type=kind or "application/octet-stream", content=self._writer.store_file(content))
+            FileInput(
+                name=name,
+                mime_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream",
+                content=self._writer.store_file(content),
+            )
             for name, kind, content in given
         )
 
     def _look(self, doing: Doing) -> None:
-        """Ask which element it is about; the question comes to the browser before the call."""
-        if doing.call.name.startswith("ElementHandle."):
-            self._ask(doing, doing.call.object, "evaluateExpression", {"expression": element.OF_HANDLE})
-        elif doing.name in {"Page.mouseClick", "Page.mouseDown"}:
-            place = [doing.params["x"], doing.params["y"]] if "x" in doing.params else None
-            frame = frame_impl(doing.call)
-            told = element.argument(place)
-            self._ask(doing, frame, "evaluateExpression", {"expression": element.AT_POINT, "arg": told})
-        elif doing.targets:
-            for number, selector in enumerate(doing.targets):
-                asked = {"selector": selector, "expression": element.OF_SELECTOR}
-                self._ask(doing, frame_impl(doing.call), "evalOnSelectorAll", asked, second=number == 1)
-        else:
+        """Ask which element it is about; what is about none acts at once."""
+        self.asking.look(doing)
+        if not doing.waits or doing.name.startswith("Page.keyboard"):
             self._session.rest.act()
 
-    def _ask(self, doing: Doing, target: object, method: str, params: dict[str, Any], *, second: bool = False) -> None:
-        asked = {"isFunction": True, "arg": element.argument(), **params}
-        answer = self.tap.send(target, method, asked) if self.tap is not None else None
-        if answer is None:
-            return
-        doing.waits += 1
-        answer.add_done_callback(lambda done: self._take(doing, done, second=second))
-
-    def _take(self, doing: Doing, done: asyncio.Future[Any], *, second: bool) -> None:
-        """Take the answer; an element that is ready is acted on now."""
-        doing.waits -= 1
-        if not done.cancelled() and done.exception() is None:
-            seen = element.read_element(done.result())
-            if second:
-                doing.second = seen
-            elif seen is not None:
-                doing.element = seen
-                self._keep_password(doing)
-                if seen.is_ready and doing is self._current and doing.name != "Frame.waitForSelector":
-                    self._session.rest.act()
+    def _take(self, doing: Doing, seen: Element | None) -> None:
+        """Go on with an answer; an element that is ready is acted on now."""
+        is_ready = seen is not None and seen.is_ready and doing is self._current
+        if is_ready and doing.name != "Frame.waitForSelector":
+            self._session.rest.act()
         self._write(doing)
-
-    def _keep_password(self, doing: Doing) -> None:
-        """Keep what is typed into a password field out of everything from now on."""
-        identity = doing.element.identity if doing.element is not None else None
-        text = doing.params.get("value", doing.params.get("text"))
-        if identity is not None and ("type", "password") in identity.attributes and isinstance(text, str):
-            self._session.keep_secret(text)
 
     def _finish(self) -> None:
         """Let the time of the action under way be over."""

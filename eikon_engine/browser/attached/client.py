@@ -34,6 +34,12 @@ def frame_impl(call: Call) -> Any:  # noqa: ANN401 - as above
     return found
 
 
+def frames_of(call: Call) -> tuple[Any, ...]:
+    """Return all frames of the page that a call is made on, the main one first."""
+    page = page_impl(call)
+    return () if page is None else tuple(page.frames)
+
+
 def frames_to(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
     """Return selectors of the iframes that lead to a frame from its page, the outermost first."""
     selectors: list[str] = []
