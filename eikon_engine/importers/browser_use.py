@@ -36,6 +36,8 @@ _LOOKING: Final = frozenset(
 _NAMING: Final = ("name", "aria-label", "placeholder", "alt", "title", "href")
 _ROLES: Final = {"button": "button", "a": "link", "select": "combobox", "textarea": "textbox"}
 """Roles that elements have without saying so, as far as nothing but the tag decides."""
+_CHOSEN: Final = re.compile(r"^Selected option: .*\(value: (?P<value>.*)\)$", re.DOTALL)
+"""What browser-use says of an option that it has chosen."""
 _CHORD: Final = re.compile(r"\w+(\+\w+)+|[A-Z]\w+")
 _PAGE_HEIGHT: Final = 720.0
 
@@ -66,6 +68,7 @@ class _State(ForeignShape):
 
 class _Result(ForeignShape):
     error: str | None = None
+    extracted_content: str | None = None
 
 
 class _Output(ForeignShape):
@@ -116,6 +119,8 @@ class _Reading:
         self._items = history.history
         self._gathered = Gathering()
         self._step = 0
+        self._said = ""
+        """What came of the action that is being carried over."""
         self._tabs: list[str] = []
         self._page = 0
         self._following = ""
@@ -156,6 +161,7 @@ class _Reading:
                     self._gathered.note(number, f"{', '.join(action)} was planned, and not done any more")
                     continue
                 before = len(self._gathered.actions)
+                self._said = item.result[place].extracted_content or ""
                 element = item.state.interacted_element[place] if place < len(item.state.interacted_element) else None
                 self._carry(action, element)
                 error = item.result[place].error
@@ -205,7 +211,12 @@ class _Reading:
         self._act(kind, element, text=str(given.get("text", "")))
 
     def _select(self, given: dict[str, object], element: _Element | None) -> None:
-        self._act("select_option", element, by="label", options=[str(given.get("text", ""))])
+        """Choose the option that was chosen: the model may have named it in part, or by its value."""
+        chosen = _CHOSEN.search(self._said)
+        if chosen is None:
+            self._act("select_option", element, by="label", options=[str(given.get("text", ""))])
+        else:
+            self._act("select_option", element, by="value", options=[chosen["value"]])
 
     def _keys(self, given: dict[str, object], _element: _Element | None) -> None:
         """Press keys on whatever has the focus; what is no chord and no named key is typed."""
