@@ -8,7 +8,7 @@ from eikon_engine.browser.attached.session import is_over, kept_options, unwatch
 from eikon_engine.browser.attached.tap import Tap
 from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.errors import UsageError
-from eikon_engine.record.attempts import Attempts
+from eikon_engine.record.attempts import Attempts, status_after
 from eikon_engine.record.keep_out import keep_secrets_out
 from eikon_engine.record.onlooker import Onlooker
 from eikon_engine.record.recorder import describe_error, new_mission_id
@@ -164,10 +164,12 @@ class Recording:
 
     def _write_end(self, error: BaseException | None) -> None:
         ledger = self.session.ledger
-        for each in filter(None, (error, ledger.fault, *self._faults)):
+        status = status_after(error)
+        ended_by = None if status == "complete" else error
+        for each in filter(None, (ended_by, ledger.fault, *self._faults)):
             self.writer.add_failure(Failure(message=self.clean(describe_error(each))))
-        if error is not None:
-            self.attempts.say("failed" if isinstance(error, Exception) else "aborted")
+        if ended_by is not None:
+            self.attempts.say(status)
         notes = (*self._watched.warnings, *self._watched.capture.warnings, *self.session.traffic.outcome().notes)
         for warning in (*notes, *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._faults)):
             self.writer.warn(self.clean(warning))

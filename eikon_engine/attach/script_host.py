@@ -106,7 +106,7 @@ def main() -> int:
         error = caught
         raise
     finally:
-        host.complete(None if isinstance(error, SystemExit) and not error.code else error)
+        host.complete(error)
         answer = ScriptAnswer(recorded=tuple(host.recorded), refused=tuple(host.refused))
         with os.fdopen(answered, "wb") as pipe:
             pipe.write(answer.model_dump_json().encode())

@@ -60,10 +60,8 @@ class Attempts:
         attempt, self.current = self.current, None
         if attempt is None:
             return None
-        status: MissionStatus = "complete"
-        if error is not None:
-            status = "failed" if isinstance(error, Exception) else "aborted"
-        said = None if error is None else self._clean(f"{type(error).__name__}: {error}")
+        status = status_after(error)
+        said = None if status == "complete" else self._clean(f"{type(error).__name__}: {error}")
         self._ended[attempt.subgoal_id] = status
         return partial(self._writer.end_subgoal, attempt, self._now(), status, said)
 
@@ -77,3 +75,10 @@ class Attempts:
         if self._said is not None:
             return self._said
         return next((status for status in self._ended.values() if status != "complete"), "complete")
+
+
+def status_after(error: BaseException | None) -> MissionStatus:
+    """Say how something ended that `error` ended; a program that exits with status 0 has done its work."""
+    if error is None or (isinstance(error, SystemExit) and not error.code):
+        return "complete"
+    return "failed" if isinstance(error, Exception | SystemExit) else "aborted"
