@@ -88,7 +88,7 @@ class RecordedMission:
         chosen = replace(self._options.certify, secrets={**self._options.certify.secrets, **self._recording.secrets})
         with start_blocking_portal() as portal:
             try:
-                self._mission.report = portal.call(_certified, self._recording.directory, chosen)
+                self._mission.report = portal.call(certified, self._recording.directory, chosen)
             except EikonError as error:  # the mission went as it went; what is missing is said, and can be made up for
                 _logger.warning("%s: recorded, and not certified: %s", self._recording.directory, error.message)
                 return
@@ -97,7 +97,8 @@ class RecordedMission:
             _logger.warning("%s: recorded, and not certified: its replays are %s", self._recording.directory, status)
 
 
-async def _certified(directory: Path, options: CertifyOptions) -> CertificationReport:
+async def certified(directory: Path, options: CertifyOptions) -> CertificationReport:
+    """Certify a recording of natural time, whose baseline is what its replays agree on."""
     bundle = open_bundle(directory)
     certification = await certify(bundle, options)
     if certification.report.status in {"certified", "proposed"}:
