@@ -84,14 +84,14 @@ async def record_by_hand(directory: Path, options: ByHandOptions) -> HandReport:
         BrowserMissingError: no browser is installed.
     """
     port = free_port(options.debugging_port) if options.headless or options.debugging_port is not None else None
-    window = WindowOptions(
+    chosen = WindowOptions(
         headless=options.headless,
         debugging_port=port,
         browser_path=options.browser_path,
         viewport=options.viewport,
     )
-    async with open_window(window) as context:
-        mission = HandMission(context, directory, options)
+    async with open_window(chosen) as window:
+        mission = HandMission(window, directory, options)
         with _stopped_by_signals(mission.stop):
             await mission.begin()
             _say_how(options, port)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
+from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
 from eikon_engine.browser.attached.session import kept_options, unwatch, watch
-from eikon_engine.browser.by_hand.window import Window
 from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.by_hand import HandRecorder
 from eikon_engine.record.gesture import Gesture
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from playwright.async_api import BrowserContext, Frame, Page
-
     from eikon_engine.attach.by_hand import ByHandOptions
     from eikon_engine.browser.attached.session import Watched
+    from eikon_engine.browser.by_hand.look import HeardFrame
     from eikon_engine.browser.by_hand.pages import Way
+    from eikon_engine.browser.by_hand.window import Window
     from eikon_engine.record.hand_deed import WeakTarget
     from eikon_engine.trace.observation import DialogSeen
 
@@ -34,11 +34,11 @@ SUBGOAL_LENGTH: Final = 200
 
 
 class HandMission:
-    """Hear the pages of a context, and keep what their person does in a bundle."""
+    """Hear the pages of a window, and keep what their person does in a bundle."""
 
-    def __init__(self, context: BrowserContext, directory: Path, options: ByHandOptions) -> None:
+    def __init__(self, window: Window, directory: Path, options: ByHandOptions) -> None:
         """Record nothing yet."""
-        self._context = context
+        self._window = window
         self._directory = directory
         self._options = options
         self._faults: list[Exception] = []
@@ -69,11 +69,12 @@ class HandMission:
             OutputError: a recording is there already, or the folder cannot be written.
             NavigationError: the first document does not come.
         """
-        options, self._writer = self._options, BundleWriter(self._directory)
+        options, is_new = self._options, not self._directory.exists()
+        self._writer = BundleWriter(self._directory)
         try:
             now = options.now()
             self._watched: Watched = await watch(
-                self._context,
+                self._window.context,
                 secrets=options.secrets,
                 network=self._writer.network,
                 now=now,
@@ -98,11 +99,12 @@ class HandMission:
             self._attempts = Attempts(self._writer, clean, options.now)
             self._recorder = HandRecorder(self._watched, self._writer, self._attempts, options.now, text)
             self._recorder.on_change = self._show
-            self._window = Window(self._context, self)
-            await self._window.start()
+            await self._window.start(self._watched.session.ledger, self)
             await self._window.go(options.url)
         except BaseException:
             self._writer.discard()
+            if is_new:
+                rmtree(self._directory, ignore_errors=True)
             raise
 
     async def end(self) -> None:
@@ -127,7 +129,7 @@ class HandMission:
         self.was_terminated = number == signal.SIGTERM
         self.over.set()
 
-    def told(self, page: Page, frame: Frame, text: str) -> None:
+    def told(self, page: int, frame: HeardFrame, text: str) -> None:
         """Take what the script in a document tells."""
         try:
             self._take(Gesture.model_validate_json(text), page, frame)
@@ -138,33 +140,28 @@ class HandMission:
         except Exception as error:  # noqa: BLE001 - the mission goes on; the recording says what failed
             self._faults.append(error)
 
-    def opened(self, page: Page, *, is_popup: bool) -> HandPage:
+    def opened(self, page: int, *, is_popup: bool) -> HandPage:
         """Take a page; one that nothing opened was opened by the person."""
-        ordinal = self._recorder.ordinal(page)
-        if ordinal > 0 and not is_popup:
-            self._recorder.hear(Gesture(kind="open"), ordinal)
-        return HandPage(self._recorder, ordinal)
+        if page > 0 and not is_popup:
+            self._recorder.hear(Gesture(kind="open"), page)
+        return HandPage(self._recorder)
 
-    def ordinal(self, page: Page) -> int:
-        """Return the number of a page."""
-        return self._recorder.ordinal(page)
-
-    def closed(self, page: Page) -> None:
+    def closed(self, page: int) -> None:
         """Take that a page is gone; with the last one the mission ends."""
         if not self._watched.session.ledger.open_pages():
             self.over.set()
         elif not self._recorder.is_busy:
-            self._recorder.hear(Gesture(kind="close"), self._recorder.ordinal(page))
+            self._recorder.hear(Gesture(kind="close"), page)
 
-    def failed(self, page: Page, reason: str) -> None:
+    def failed(self, page: int, reason: str) -> None:
         """Take that the document that was asked for does not come."""
-        self._recorder.fail_navigation(self._recorder.ordinal(page), reason)
+        self._recorder.fail_navigation(page, reason)
 
     def is_busy(self) -> bool:
         """Say whether an action is under way."""
         return self._recorder.is_busy
 
-    def _take(self, gesture: Gesture, page: Page, frame: Frame) -> None:
+    def _take(self, gesture: Gesture, page: int, frame: HeardFrame) -> None:
         if gesture.kind == "finish":
             self.over.set()
         elif gesture.kind == "hello":
@@ -173,7 +170,7 @@ class HandMission:
             self._recorder.begin_subgoal(gesture.text[:SUBGOAL_LENGTH])
             self._options.say(f"subgoal: {self._recorder.subgoal}")
         else:
-            self._recorder.hear(gesture, self._recorder.ordinal(page), frame)
+            self._recorder.hear(gesture, page, frame)
 
     def _show(self) -> None:
         self._window.show(self._recorder.count, self._recorder.subgoal)
@@ -202,10 +199,9 @@ class HandMission:
 class HandPage:
     """Hear what a person does to one page from outside of it."""
 
-    def __init__(self, recorder: HandRecorder, ordinal: int) -> None:
+    def __init__(self, recorder: HandRecorder) -> None:
         """Tell the recorder."""
         self._recorder = recorder
-        self._ordinal = ordinal
 
     def navigated(self, page: int, way: Way, url: str) -> None:
         """Take that the person goes somewhere."""
@@ -217,7 +213,7 @@ class HandPage:
         }
         self._recorder.hear(gestures[way], page)
 
-    def dialog_opened(self, page: int) -> None:
+    def dialog_opened(self) -> None:
         """Take that a dialog waits for its answer."""
         self._recorder.open_dialog()
 

@@ -13,8 +13,6 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from eikon_engine.browser.attached.view import impl_of
-from eikon_engine.browser.by_hand.look import frame_path, proven
 from eikon_engine.browser.ledger import Happenings, describe_download
 from eikon_engine.browser.observe import glimpse
 from eikon_engine.record.gesture import HELD, Gesture, join
@@ -22,20 +20,19 @@ from eikon_engine.record.hand_deed import HandDeed, WeakTarget
 from eikon_engine.record.hidden import hide_secrets
 from eikon_engine.trace.actions import AnswerDialog, FileInput, SwitchPage
 from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
-from eikon_engine.trace.observation import DialogSeen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
     from datetime import datetime
 
-    from playwright.async_api import Frame
-
     from eikon_engine.browser.attached.session import Watched
+    from eikon_engine.browser.by_hand.look import HeardFrame
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.gesture import Seen
     from eikon_engine.record.write import BundleWriter
     from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.observation import DialogSeen
 
 SETTLE_S: Final = 0.5
 """Wall time after which an action is over though the person does nothing else."""
@@ -95,7 +92,7 @@ class HandRecorder:
         """Say whether something is under way, so that what happens to pages may come from it."""
         return self._current is not None
 
-    def hear(self, gesture: Gesture, page: int, frame: Frame | None = None) -> None:
+    def hear(self, gesture: Gesture, page: int, frame: HeardFrame | None = None) -> None:
         """Take a gesture: a part of the action under way, or the beginning of another one."""
         if self._is_closed or page < 0:
             return
@@ -229,7 +226,7 @@ class HandRecorder:
         current = self._attempts.current
         return current if current is not None else self._attempts.begin(self._mission_text)
 
-    def _begin(self, gesture: Gesture, page: int, frame: Frame | None) -> None:
+    def _begin(self, gesture: Gesture, page: int, frame: HeardFrame | None) -> None:
         self.finish()
         if gesture.kind != "open":
             self._switch_to(page, gesture)
@@ -290,17 +287,17 @@ class HandRecorder:
                 return True
         return False
 
-    def _study(self, deed: HandDeed, gesture: Gesture, frame: Frame | None) -> None:
+    def _study(self, deed: HandDeed, gesture: Gesture, frame: HeardFrame | None) -> None:
         """Ask which selectors hold, before what the person does changes the page more than it has."""
         if frame is not None:
             seen = tuple(each for each in (gesture.target, gesture.second) if each is not None)
             self._spawn(deed, self._ask(deed, seen, frame))
 
-    async def _ask(self, deed: HandDeed, seen: tuple[Seen, ...], frame: Frame) -> None:
+    async def _ask(self, deed: HandDeed, seen: tuple[Seen, ...], frame: HeardFrame) -> None:
         for each in seen:
             doubtful = tuple(name.selector for name in each.names if not name.sure)
-            deed.proven |= await proven(frame, each.key, doubtful)
-        deed.frames = await frame_path(frame)
+            deed.proven |= await frame.proven(each.key, doubtful)
+        deed.frames = await frame.path()
 
     def _spawn(self, deed: HandDeed, work: Coroutine[Any, Any, None]) -> None:
         deed.waits += 1
@@ -351,12 +348,6 @@ class HandRecorder:
             observation=glimpse(self._session, Happenings()),
         )
         self._writer.add_action(attempt, trace)
-
-    def ordinal(self, page: object) -> int:
-        """Return the number of a page; -1 for one that is not recorded."""
-        impl = impl_of(page)
-        known = (number for number, each in enumerate(self._session.ledger.pages) if impl_of(each) is impl)
-        return next(known, -1)
 
 
 def _targets(gesture: Gesture) -> set[str]:

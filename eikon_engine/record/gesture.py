@@ -96,45 +96,56 @@ class Gesture(Record):
 HELD: Final = frozenset({"down", "cancel"})
 """Kinds that are no action by themselves."""
 _PRESSES: Final = frozenset({"down", "click", "dblclick"})
+_TAKEN_OVER: Final = frozenset({("down", "drag"), ("down", "check")})
+"""Kinds of which the second says what the first was the beginning of, on whichever element."""
+_TAKEN_OVER_BY_SAME: Final = frozenset(
+    {("down", "click"), ("down", "input"), ("click", "check"), ("upload", "files"), ("select", "select")}
+)
+"""As above, on the same element."""
 
 
-def join(first: Gesture, then: Gesture) -> Gesture | None:  # noqa: PLR0911 - one case a line
+def join(first: Gesture, then: Gesture) -> Gesture | None:
     """Return the one action that two gestures in a row belong to; None if the second begins another one."""
-    same = _key(first) == _key(then)
-    match first.kind, then.kind:
-        case "down", "drag":
-            return then
-        case "down", "check":
-            return then
-        case "down", "click" | "input" if same:
-            return then
-        case "click", "check" if same:
-            return then
-        case "click", "click" if same and then.detail % 2 == 0 and first.button == then.button == "left":
-            return first.model_copy(update={"detail": then.detail})
-        case ("click" | "down"), "dblclick" if same:
-            return first.model_copy(update={"kind": "dblclick", "is_plain": then.is_plain})
-        case ("click" | "dblclick"), "down" if same and first.is_plain:
-            return first
-        case ("click" | "dblclick"), "input" if same and first.is_plain:
-            return then.model_copy(update={"target": first.target})
-        case "input", "input" if same:
-            return then.model_copy(update={"target": first.target})
-        case "input", kind if same and kind in _PRESSES | {"cancel"} and then.is_plain:
-            return first
-        case "scroll", "scroll" if same:
-            return then.model_copy(
-                update={
-                    "dx": first.dx + then.dx,
-                    "dy": first.dy + then.dy,
-                    "is_changed": first.is_changed or then.is_changed,
-                }
-            )
-        case "upload", "files" if same:
-            return then
-        case "select", "select" if same:
-            return then
-    return None
+    if (first.kind, then.kind) in _TAKEN_OVER:
+        return then
+    if _key(first) != _key(then):
+        return None
+    if (first.kind, then.kind) in _TAKEN_OVER_BY_SAME:
+        return then
+    if first.kind == "input":
+        return _typed_on(first, then)
+    if first.kind == "scroll" and then.kind == "scroll":
+        return _scrolled_on(first, then)
+    return _clicked_on(first, then) if first.kind in _PRESSES else None
+
+
+def _clicked_on(first: Gesture, then: Gesture) -> Gesture | None:
+    """Join clicks to a double one; a click into a plain field is the beginning of typing into it."""
+    if then.kind == "dblclick":
+        return first.model_copy(update={"kind": "dblclick", "is_plain": then.is_plain})
+    if (
+        first.kind == "click"
+        and then.kind == "click"
+        and then.detail % 2 == 0
+        and first.button == then.button == "left"
+    ):
+        return first.model_copy(update={"detail": then.detail})
+    if first.kind == "down" or not first.is_plain:
+        return None
+    if then.kind == "input":
+        return then.model_copy(update={"target": first.target})
+    return first if then.kind in {"down", "cancel"} else None
+
+
+def _typed_on(first: Gesture, then: Gesture) -> Gesture | None:
+    if then.kind == "input":
+        return then.model_copy(update={"target": first.target})
+    return first if then.kind in _PRESSES and then.is_plain else None
+
+
+def _scrolled_on(first: Gesture, then: Gesture) -> Gesture:
+    whole = {"dx": first.dx + then.dx, "dy": first.dy + then.dy, "is_changed": first.is_changed or then.is_changed}
+    return then.model_copy(update=whole)
 
 
 def _key(gesture: Gesture) -> str | None:

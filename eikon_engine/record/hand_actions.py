@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.trace.actions import (
     Check,
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action, FileInput
     from eikon_engine.trace.target import Target
 
-STEPS_BACK = -1
+ONE_BACK: Final = -1
+BLANK: Final = "about:blank"
 
 
 def action_of(
@@ -45,38 +46,22 @@ def action_of(
     """Return the action; a gesture that needs an element and has none becomes a note."""
     if target is not None:
         return _on_target(gesture, page, target, second or target, files)
-    match gesture.kind:
-        case "navigate":
-            return Navigate(page=page, url=gesture.text)
-        case "reload":
-            return Reload(page=page)
-        case "travel":
-            return GoBack(page=page) if gesture.detail == STEPS_BACK else GoForward(page=page)
-        case "close":
-            return ClosePage(page=page)
-        case "open":
-            return OpenPage(page=page)
-        case "press":
-            return Press(page=page, key=gesture.key)
-        case "scroll":
-            return Scroll(page=page, dx=gesture.dx, dy=gesture.dy)
-        case _:
-            return Note(page=page, text=f"a {gesture.kind} on an element that could not be told was not recorded")
+    whole: dict[str, Action] = {
+        "close": ClosePage(page=page),
+        "navigate": Navigate(page=page, url=gesture.text or BLANK),
+        "open": OpenPage(page=page),
+        "reload": Reload(page=page),
+        "scroll": Scroll(page=page, dx=gesture.dx, dy=gesture.dy),
+        "travel": GoBack(page=page) if gesture.detail == ONE_BACK else GoForward(page=page),
+    }
+    if gesture.kind == "press":
+        return Press(page=page, key=gesture.key)
+    text = f"a {gesture.kind} on an element that could not be told was not recorded"
+    return whole.get(gesture.kind) or Note(page=page, text=text)
 
 
-def _on_target(gesture: Gesture, page: int, target: Target, second: Target, files: tuple[FileInput, ...]) -> Action:  # noqa: C901, PLR0911 - one kind a line
-    place = gesture.position
+def _on_target(gesture: Gesture, page: int, target: Target, second: Target, files: tuple[FileInput, ...]) -> Action:
     match gesture.kind:
-        case "click":
-            return Click(
-                page=page, target=target, position=place, button=gesture.button, modifiers=gesture.modifiers
-            )
-        case "dblclick":
-            return DoubleClick(page=page, target=target, position=place, modifiers=gesture.modifiers)
-        case "check" if gesture.is_checked:
-            return Check(page=page, target=target)
-        case "check":
-            return Uncheck(page=page, target=target)
         case "input":
             return Fill(page=page, target=target, text=gesture.text)
         case "select":
@@ -87,15 +72,25 @@ def _on_target(gesture: Gesture, page: int, target: Target, second: Target, file
             return Press(page=page, target=target, key=gesture.key)
         case "scroll":
             return Scroll(page=page, target=target, dx=gesture.dx, dy=gesture.dy)
+        case _:
+            return _by_pointer(gesture, page, target, second)
+
+
+def _by_pointer(gesture: Gesture, page: int, target: Target, second: Target) -> Action:
+    place, held = gesture.position, gesture.modifiers
+    match gesture.kind:
+        case "check":
+            return Check(page=page, target=target) if gesture.is_checked else Uncheck(page=page, target=target)
+        case "click":
+            return Click(page=page, target=target, position=place, button=gesture.button, modifiers=held)
+        case "dblclick":
+            return DoubleClick(page=page, target=target, position=place, modifiers=held)
         case "drag":
-            return Drag(
-                page=page, target=target, to=second, position=place, to_position=gesture.second_position
-            )
+            return Drag(page=page, target=target, to=second, position=place, to_position=gesture.second_position)
         case "down" | "cancel":
             return Hover(page=page, target=target)
-        case "close" | "finish" | "hello" | "lost" | "navigate" | "open" | "reload" | "subgoal" | "travel":
+        case _:
             return Note(page=page, text=f"a {gesture.kind} of no element")
-    assert_never(gesture.kind)
 
 
 def as_download(action: Action) -> Action:

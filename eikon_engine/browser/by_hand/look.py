@@ -20,33 +20,38 @@ _NAMES: Final = "element => (window.__eikon__?.hand?.name(element) ?? []).map(ea
 _CSS_KINDS: Final = frozenset({"test-id", "id", "name", "css", "place"})
 
 
-async def proven(frame: Frame, key: str, selectors: Sequence[str]) -> frozenset[str]:
-    """Return those selectors that Playwright finds this one element by."""
-    answers = await asyncio.gather(*(_finds(frame, key, selector) for selector in selectors))
-    return frozenset(selector for selector, holds in zip(selectors, answers, strict=True) if holds)
+class HeardFrame:
+    """A frame that told of an element."""
 
+    def __init__(self, frame: Frame) -> None:
+        """Ask nothing yet."""
+        self._frame = frame
 
-async def _finds(frame: Frame, key: str, selector: str) -> bool:
-    from playwright.async_api import Error
+    async def proven(self, key: str, selectors: Sequence[str]) -> frozenset[str]:
+        """Return those selectors that Playwright finds this one element by."""
+        answers = await asyncio.gather(*(self._finds(key, selector) for selector in selectors))
+        return frozenset(selector for selector, holds in zip(selectors, answers, strict=True) if holds)
 
-    try:
-        async with asyncio.timeout(LOOK_S):
-            return bool(await frame.locator(selector).evaluate_all(_IS_IT, key))
-    except (Error, TimeoutError):
-        return False
+    async def path(self) -> tuple[str, ...]:
+        """Return selectors of the iframes that lead to it, the outermost first; by their places if need be."""
+        path: list[str] = []
+        inner = self._frame
+        while (outer := inner.parent_frame) is not None:
+            selector = await _name_of(inner)
+            if selector is None:
+                return frames_to(impl_of(self._frame))
+            path.insert(0, selector)
+            inner = outer
+        return tuple(path)
 
+    async def _finds(self, key: str, selector: str) -> bool:
+        from playwright.async_api import Error
 
-async def frame_path(frame: Frame) -> tuple[str, ...]:
-    """Return selectors of the iframes that lead to a frame, the outermost first; by their places if need be."""
-    path: list[str] = []
-    inner = frame
-    while (outer := inner.parent_frame) is not None:
-        selector = await _name_of(inner)
-        if selector is None:
-            return frames_to(impl_of(frame))
-        path.insert(0, selector)
-        inner = outer
-    return tuple(path)
+        try:
+            async with asyncio.timeout(LOOK_S):
+                return bool(await self._frame.locator(selector).evaluate_all(_IS_IT, key))
+        except (Error, TimeoutError):
+            return False
 
 
 async def _name_of(frame: Frame) -> str | None:

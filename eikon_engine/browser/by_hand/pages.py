@@ -26,7 +26,7 @@ class PageListener(Protocol):
     def navigated(self, page: int, way: Way, url: str) -> None:
         """Hear that a person goes somewhere."""
 
-    def dialog_opened(self, page: int) -> None:
+    def dialog_opened(self) -> None:
         """Hear that a dialog waits for its answer."""
 
     def dialog_closed(self, seen: DialogSeen, text: str) -> None:
@@ -141,7 +141,7 @@ class HeardPage:
 
     def _on_dialog(self, event: dict[str, Any]) -> None:
         self._dialog = _Dialog(kind=event["type"], message=event["message"], default=event.get("defaultPrompt", ""))
-        self._listener.dialog_opened(self._ordinal)
+        self._listener.dialog_opened()
 
     def _on_answer(self, event: dict[str, Any]) -> None:
         dialog, self._dialog = self._dialog, None

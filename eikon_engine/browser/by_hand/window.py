@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from eikon_engine.browser.attached.view import impl_of
+from eikon_engine.browser.by_hand.look import HeardFrame
 from eikon_engine.browser.by_hand.pages import HeardPage
 from eikon_engine.browser.by_hand.script import BINDING, hearing_script
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
@@ -20,9 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-    from playwright.async_api import Browser, BrowserContext, Frame, Page, Request
+    from playwright.async_api import Browser, BrowserContext, Page, Request
 
     from eikon_engine.browser.by_hand.pages import PageListener
+    from eikon_engine.browser.ledger import PageLedger
     from eikon_engine.trace.environment import Viewport
 
 _SHOW: Final = "([actions, subgoal]) => window.__eikon__?.hand?.show?.(actions, subgoal)"
@@ -32,21 +35,18 @@ OPEN_S: Final = 30.0
 
 
 class HandListener(Protocol):
-    """Somebody who wants to know what a person does."""
+    """Somebody who wants to know what a person does; pages go by their ordinals."""
 
-    def told(self, page: Page, frame: Frame, text: str) -> None:
+    def told(self, page: int, frame: HeardFrame, text: str) -> None:
         """Hear what the script in a document tells, as JSON."""
 
-    def opened(self, page: Page, *, is_popup: bool) -> PageListener:
+    def opened(self, page: int, *, is_popup: bool) -> PageListener:
         """Hear of a page; return who wants to hear of it."""
 
-    def ordinal(self, page: Page) -> int:
-        """Return the number of a page."""
-
-    def closed(self, page: Page) -> None:
+    def closed(self, page: int) -> None:
         """Hear that a page is gone."""
 
-    def failed(self, page: Page, reason: str) -> None:
+    def failed(self, page: int, reason: str) -> None:
         """Hear that the document that was asked for does not come."""
 
     def is_busy(self) -> bool:
@@ -94,7 +94,7 @@ def free_port(wanted: int | None) -> int:
 
 
 @asynccontextmanager
-async def open_window(options: WindowOptions) -> AsyncIterator[BrowserContext]:
+async def open_window(options: WindowOptions) -> AsyncIterator[Window]:
     """Run a browser with one empty page for as long as the block lasts.
 
     Raises:
@@ -113,7 +113,11 @@ async def open_window(options: WindowOptions) -> AsyncIterator[BrowserContext]:
     async with launch_browser(launch) as launched:
         context = await _context(launched.browser, options)
         await context.new_page()
-        yield context
+        window = Window(context)
+        try:
+            yield window
+        finally:
+            await window.stop()
 
 
 async def _context(browser: Browser, options: WindowOptions) -> BrowserContext:
@@ -124,22 +128,24 @@ async def _context(browser: Browser, options: WindowOptions) -> BrowserContext:
 
 
 class Window:
-    """Connect the pages of a context with whoever listens."""
+    """A browser context of a person, and whoever listens to its pages."""
 
-    def __init__(self, context: BrowserContext, listener: HandListener) -> None:
-        """Begin with nothing heard."""
-        self._context = context
-        self._listener = listener
+    def __init__(self, context: BrowserContext) -> None:
+        """Listen to nothing yet."""
+        self.context = context
+        self._listener: HandListener
+        self._ledger: PageLedger
         self._tasks: set[asyncio.Task[Any]] = set()
         self._heard: list[HeardPage] = []
 
-    async def start(self) -> None:
-        """Listen to the page that is open, and to those to come; call it once the context is being watched."""
-        await self._context.expose_binding(BINDING, self._on_told)
-        await self._context.add_init_script(hearing_script())
-        (page,) = self._context.pages
+    async def start(self, ledger: PageLedger, listener: HandListener) -> None:
+        """Listen to the page that is open, and to those to come; `ledger` numbers them."""
+        self._ledger, self._listener = ledger, listener
+        await self.context.expose_binding(BINDING, self._on_told)
+        await self.context.add_init_script(hearing_script())
+        (page,) = self.context.pages
         await self._hear(page, is_popup=False)
-        self._context.on("page", self._on_page)
+        self.context.on("page", self._on_page)
 
     async def go(self, url: str) -> None:
         """Open the first document.
@@ -149,7 +155,7 @@ class Window:
         """
         from playwright.async_api import Error
 
-        (page,) = self._context.pages
+        (page,) = self.context.pages
         try:
             await page.goto(url, wait_until="commit", timeout=OPEN_S * 1000)
         except Error as error:
@@ -158,7 +164,7 @@ class Window:
 
     def show(self, actions: int, subgoal: str) -> None:
         """Show in every page what is recorded."""
-        for page in self._context.pages:
+        for page in self.context.pages:
             self._spawn(_show(page, actions, subgoal))
 
     async def stop(self) -> None:
@@ -173,7 +179,12 @@ class Window:
         task.add_done_callback(self._tasks.discard)
 
     def _on_told(self, source: Mapping[str, Any], text: str) -> None:
-        self._listener.told(source["page"], source["frame"], text)
+        self._listener.told(self._ordinal(source["page"]), HeardFrame(source["frame"]), text)
+
+    def _ordinal(self, page: Page) -> int:
+        """Return the number of a page; -1 for one that is not recorded. The ledger has views of its own."""
+        known = (number for number, each in enumerate(self._ledger.pages) if impl_of(each) is impl_of(page))
+        return next(known, -1)
 
     def _on_page(self, page: Page) -> None:
         self._spawn(self._arrive(page, was_busy=self._listener.is_busy()))
@@ -186,11 +197,10 @@ class Window:
             await self._hear(page, is_popup=was_busy or opener is not None)
 
     async def _hear(self, page: Page, *, is_popup: bool) -> None:
-        page.on("close", self._listener.closed)
+        ordinal = self._ordinal(page)
+        page.on("close", lambda _: self._listener.closed(ordinal))
         page.on("requestfailed", self._on_failed)
-        heard = HeardPage(
-            self._listener.ordinal(page), self._listener.opened(page, is_popup=is_popup), is_popup=is_popup
-        )
+        heard = HeardPage(ordinal, self._listener.opened(ordinal, is_popup=is_popup), is_popup=is_popup)
         self._heard.append(heard)
         await heard.start(page)
 
@@ -200,7 +210,7 @@ class Window:
         reason = request.failure or ""
         with suppress(Error):  # of no frame
             if request.is_navigation_request() and request.frame.parent_frame is None and "ERR_ABORTED" not in reason:
-                self._listener.failed(request.frame.page, f"navigating to {request.url}: {reason}")
+                self._listener.failed(self._ordinal(request.frame.page), f"navigating to {request.url}: {reason}")
 
 
 async def _show(page: Page, actions: int, subgoal: str) -> None:
