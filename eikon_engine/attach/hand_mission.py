@@ -150,16 +150,16 @@ class HandMission:
         """Take that a page is gone; with the last one the mission ends."""
         if not self._watched.session.ledger.open_pages():
             self.over.set()
-        elif not self._recorder.is_busy:
+        elif not self._recorder.is_busy():
             self._recorder.hear(Gesture(kind="close"), page)
 
     def failed(self, page: int, reason: str) -> None:
         """Take that the document that was asked for does not come."""
         self._recorder.fail_navigation(page, reason)
 
-    def is_busy(self) -> bool:
-        """Say whether an action is under way."""
-        return self._recorder.is_busy
+    def is_busy(self, page: int | None = None) -> bool:
+        """Say whether an action is under way, in one page or in any."""
+        return self._recorder.is_busy(page)
 
     def _take(self, gesture: Gesture, page: int, frame: HeardFrame) -> None:
         if gesture.kind == "finish":
@@ -221,6 +221,6 @@ class HandPage:
         """Take how it was answered."""
         self._recorder.close_dialog(seen, text)
 
-    def is_busy(self) -> bool:
-        """Say whether an action is under way that may have caused what happens."""
-        return self._recorder.is_busy
+    def is_busy(self, page: int) -> bool:
+        """Say whether an action is under way in a page that may have caused what happens."""
+        return self._recorder.is_busy(page)

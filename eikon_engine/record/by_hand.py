@@ -87,10 +87,9 @@ class HandRecorder:
         """Return how many actions there are."""
         return sum(self.counts.values())
 
-    @property
-    def is_busy(self) -> bool:
-        """Say whether something is under way, so that what happens to pages may come from it."""
-        return self._current is not None
+    def is_busy(self, page: int | None = None) -> bool:
+        """Say whether something is under way, in one page or in any, so that what happens may come from it."""
+        return self._current is not None and page in {None, self._current.page}
 
     def hear(self, gesture: Gesture, page: int, frame: HeardFrame | None = None) -> None:
         """Take a gesture: a part of the action under way, or the beginning of another one."""

@@ -317,9 +317,14 @@
     'keypress', 'change', 'focusin', 'focusout', 'touchstart', 'touchend', 'selectstart',
   ];
   const hear = event => {
-    if (hand.isBar?.(event.target)) { hand.takeBarEvent(event); return; }
+    if (hand.isBar(event.target)) { hand.takeBarEvent(event); return; }
     const act = HEARD[event.type];
-    if (act && event.isTrusted) act(event);
+    if (!act || !event.isTrusted) return;
+    try {
+      act(event);
+    } catch (error) { // no concern of the page
+      told({ kind: 'lost', text: `${event.type}: ${error}` });
+    }
   };
   for (const kind of [...Object.keys(HEARD), ...UNHEARD]) {
     window.addEventListener(kind, hear, { capture: true, passive: kind !== 'keydown' });

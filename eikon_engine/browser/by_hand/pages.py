@@ -32,8 +32,8 @@ class PageListener(Protocol):
     def dialog_closed(self, seen: DialogSeen, text: str) -> None:
         """Hear how it was answered."""
 
-    def is_busy(self) -> bool:
-        """Say whether an action is under way that may have caused what happens."""
+    def is_busy(self, page: int) -> bool:
+        """Say whether an action is under way in a page that may have caused what happens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +91,9 @@ class HeardPage:
         if kind.startswith("reload"):
             self._listener.navigated(self._ordinal, "reload", event["url"])
         elif kind.startswith("history"):
-            if not self._listener.is_busy():  # else a script went back
+            if not self._listener.is_busy(self._ordinal):  # else a script went back
                 self._spawn_travel(event["url"])
-        elif kind == "differentDocument" or not self._listener.is_busy():
+        elif kind == "differentDocument" or not self._listener.is_busy(self._ordinal):
             self._listener.navigated(self._ordinal, "navigate", event["url"])
 
     def _spawn_travel(self, url: str) -> None:

@@ -8,7 +8,7 @@
     if (found?.configurable) Object.defineProperty(window, name, { ...found, enumerable: false });
   }
   if (!own?.sight || !tell || own.hand) return;
-  const hand = own.hand = {};
+  const hand = own.hand = { isBar: () => false };
   const { stringify } = JSON;
   const told = message => { tell(stringify(message)).catch(() => {}); };
   (NAMING)(hand, own);

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-    from playwright.async_api import Browser, BrowserContext, Page, Request
+    from playwright.async_api import Browser, BrowserContext, Dialog, Page, Request
 
     from eikon_engine.browser.by_hand.pages import PageListener
     from eikon_engine.browser.ledger import PageLedger
@@ -49,8 +49,8 @@ class HandListener(Protocol):
     def failed(self, page: int, reason: str) -> None:
         """Hear that the document that was asked for does not come."""
 
-    def is_busy(self) -> bool:
-        """Say whether an action is under way."""
+    def is_busy(self, page: int | None = None) -> bool:
+        """Say whether an action is under way, in one page or in any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +146,7 @@ class Window:
         (page,) = self.context.pages
         await self._hear(page, is_popup=False)
         self.context.on("page", self._on_page)
+        self.context.on("dialog", _leave_it)
 
     async def go(self, url: str) -> None:
         """Open the first document.
@@ -211,6 +212,10 @@ class Window:
         with suppress(Error):  # of no frame
             if request.is_navigation_request() and request.frame.parent_frame is None and "ERR_ABORTED" not in reason:
                 self._listener.failed(self._ordinal(request.frame.page), f"navigating to {request.url}: {reason}")
+
+
+def _leave_it(_dialog: Dialog) -> None:
+    """Leave a dialog to the person: where nobody listens, Playwright answers it."""
 
 
 async def _show(page: Page, actions: int, subgoal: str) -> None:
