@@ -69,43 +69,46 @@ class HandMission:
             OutputError: a recording is there already, or the folder cannot be written.
             NavigationError: the first document does not come.
         """
-        options, is_new = self._options, not self._directory.exists()
+        is_new = not self._directory.exists()
         self._writer = BundleWriter(self._directory)
         try:
-            now = options.now()
-            self._watched: Watched = await watch(
-                self._window.context,
-                secrets=options.secrets,
-                network=self._writer.network,
-                now=now,
-                on_fault=self._faults.append,
-            )
-            clean = self._watched.session.redactor.text
-            text = clean(options.mission_text)
-            self._writer.begin(
-                ExecutionTrace(
-                    id=options.new_id(),
-                    mission_id=new_mission_id(text, now),
-                    mission_text=text,
-                    started_at=now,
-                    status="running",
-                    environment=self._watched.session.environment,
-                    start=write_start(
-                        self._watched.session, self._writer, kept_options(self._watched), self._watched.storage_state
-                    ),
-                    network=NetworkPart(),
-                )
-            )
-            self._attempts = Attempts(self._writer, clean, options.now)
-            self._recorder = HandRecorder(self._watched, self._writer, self._attempts, options.now, text)
-            self._recorder.on_change = self._show
+            await self._start()
             await self._window.start(self._watched.session.ledger, self)
-            await self._window.go(options.url)
+            await self._window.go(self._options.url)
         except BaseException:
             self._writer.discard()
             if is_new:
                 rmtree(self._directory, ignore_errors=True)
             raise
+
+    async def _start(self) -> None:
+        options = self._options
+        now = options.now()
+        self._watched: Watched = await watch(
+            self._window.context,
+            secrets=options.secrets,
+            network=self._writer.network,
+            now=now,
+            on_fault=self._faults.append,
+        )
+        session = self._watched.session
+        clean = session.redactor.text
+        text = clean(options.mission_text)
+        self._writer.begin(
+            ExecutionTrace(
+                id=options.new_id(),
+                mission_id=new_mission_id(text, now),
+                mission_text=text,
+                started_at=now,
+                status="running",
+                environment=session.environment,
+                start=write_start(session, self._writer, kept_options(self._watched), self._watched.storage_state),
+                network=NetworkPart(),
+            )
+        )
+        self._attempts = Attempts(self._writer, clean, options.now)
+        self._recorder = HandRecorder(self._watched, self._writer, self._attempts, options.now, text)
+        self._recorder.on_change = self._show
 
     async def end(self) -> None:
         """Write what is still to be written, and complete the bundle."""

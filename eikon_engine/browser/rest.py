@@ -104,9 +104,8 @@ class Rest:
         """The page time at which the action acted on its target, if that is apart and it has."""
         self._patience_s = NATURAL_STALL_S if clock.natural else STALL_S
         """Wall time within which pages come to rest."""
-        self._order = 0
-        self._marked = (0, 0)
-        """Phase and order before the last action began."""
+        self.order = 0
+        """How many moments were given."""
         self._workers = False
         """Whether some page had workers when the pages were last looked at."""
 
@@ -137,8 +136,8 @@ class Rest:
 
     def moment(self) -> Moment:
         """Give the next place in the timeline of a recording."""
-        order = self._order
-        self._order += 1
+        order = self.order
+        self.order += 1
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
 
     def skip(self, actions: int) -> None:
@@ -166,18 +165,9 @@ class Rest:
 
     def mark(self) -> None:
         """Note that an action begins now."""
-        self._marked = (self.phase, self._order)
         self._turn_phase()
         self._mark_ms = self._clock.now_ms
         self.acted_ms = None
-
-    def unmark(self) -> bool:
-        """Take back that an action begins, of which nothing came; say whether nothing else has come meanwhile."""
-        phase, order = self._marked
-        if self._order != order:
-            return False
-        self.phase = phase
-        return True
 
     def act(self) -> None:
         """Note that the action acts on its target now: what came while it was looked for has come before."""

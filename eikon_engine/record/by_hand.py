@@ -11,6 +11,7 @@ import asyncio
 import base64
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.ledger import Happenings, describe_download
@@ -45,6 +46,15 @@ _NO_TIMER: Final = frozenset({"down"})
 _MEANT_FOR_PAGES: Final = frozenset({"travel", "navigate", "reload", "open", "close"})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Before:
+    """Where the recording was before an action began."""
+
+    phase: int
+    order: int
+    """How many moments had been given."""
+
+
 class HandRecorder:
     """Hear of gestures, dialogs and pages, and write down what they come to."""
 
@@ -70,6 +80,7 @@ class HandRecorder:
         self._endings: list[tuple[Attempt, Callable[[], None]]] = []
         """Attempts that were left, and what writes their ends."""
         self._known_pages: set[int] = {0}
+        self._before = _Before(phase=0, order=0)
         self._dialogs = 0
         """How many are open."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -167,7 +178,8 @@ class HandRecorder:
         self._keep_password(deed)
         ledger, rest = self._session.ledger, self._session.rest
         happened = ledger.take()
-        if _is_nothing(deed, happened) and not deed.sequence and rest.unmark():
+        if _is_nothing(deed, happened) and not deed.sequence and rest.order == self._before.order:
+            rest.phase = self._before.phase  # nothing has come since, so nobody can tell
             ledger.put_back(happened)
             self._open.discard(deed)
             return
@@ -231,6 +243,7 @@ class HandRecorder:
             self._switch_to(page, gesture)
         self._known_pages.add(page)
         rest = self._session.rest
+        self._before = _Before(phase=rest.phase, order=rest.order)
         rest.mark()
         rest.act()
         deed = self._current = HandDeed(gesture=gesture, page=page, attempt=self._attempt(), started_at=self._now())

@@ -130,11 +130,9 @@ def _clicked_on(first: Gesture, then: Gesture) -> Gesture | None:
         and first.button == then.button == "left"
     ):
         return first.model_copy(update={"detail": then.detail})
-    if first.kind == "down":
-        return None
-    if then.kind == "down":
+    if first.kind != "down" and then.kind == "down":
         return first  # until it is clear whether it is the second half of a double click
-    if not first.is_plain:
+    if first.kind == "down" or not first.is_plain:
         return None
     if then.kind == "input":
         return then.model_copy(update={"target": first.target})

@@ -118,7 +118,7 @@
   };
 
   // Inside a shadow root, a path begins at its host: `>>` leads from one to the other.
-  const inRoot = (element, { found }, hostName) => {
+  const inRoot = (element, { found, add }, hostName) => {
     const root = element.getRootNode();
     const lead = hostName ? `${hostName} >> ` : '';
     const only = css => {
@@ -126,7 +126,7 @@
       return all.length === 1 && all[0] === element;
     };
     const offer = (kind, css) => {
-      if (only(css) && !CONTROL.test(css)) found.push({ kind, selector: lead + css, sure: true });
+      if (only(css)) add(kind, lead + css, true);
     };
     for (let above = element.parentElement, steps = 0; above && steps < 8; above = above.parentElement, steps++) {
       const anchor = anchorOf(above);

@@ -36,6 +36,7 @@
       .goal { max-width: none; flex: 1 1 0; }
       input { order: 1; }
       button.new { order: 2; }
+      button.end { order: 3; }
       button.side { display: none; }
     }
     @media print { .bar { display: none; } }`;
