@@ -93,7 +93,7 @@
     if (!press || event.button !== 0) return;
     const hasMoved = Math.hypot(event.clientX - press.x, event.clientY - press.y) > MOVED;
     const isKnob = press.element.matches('[role=slider]') || !press.element.matches(ACTIVE);
-    press.isDrag = hasMoved && isKnob && !isTyped(press.element) && getSelection().isCollapsed;
+    press.isDrag = hasMoved && isKnob && !isTyped(press.element) && !getSelection().toString().trim();
     const drop = press.isDrag ? dropOf(press, event) : null;
     later(() => {
       if (drop) told(drop);
@@ -265,9 +265,10 @@
   let changes = null, changed = false, scrolled = null;
   const placeNow = scroller => [scroller.scrollLeft, scroller.scrollTop];
   const noteWheel = event => {
+    const isFirst = now() - wheelAt > WHEEL_MS;
     wheelAt = now();
     const scrollers = [...elementsOf(event), document.scrollingElement].filter(Boolean);
-    for (const each of scrollers) if (!scrolled || scrolled.element !== each) places.set(each, placeNow(each));
+    for (const each of scrollers) if (isFirst || !places.has(each)) places.set(each, placeNow(each));
     if (changes) return;
     changed = false;
     changes = new MutationObserver(() => { changed = true; });
@@ -294,6 +295,7 @@
     scrolled.end = later(() => tellScroll(), 400);
   };
   const tellScroll = goesOn => {
+    if (!scrolled) return;
     const [x, y] = places.get(scrolled.element), [left, top] = placeNow(scrolled.element);
     places.set(scrolled.element, [left, top]);
     told({ kind: 'scroll', target: scrolled.target, dx: left - x, dy: top - y, is_changed: changed });
@@ -317,6 +319,7 @@
     'keypress', 'change', 'focusin', 'focusout', 'touchstart', 'touchend', 'selectstart',
   ];
   const hear = event => {
+    if (scrolled && event.isTrusted && /^(pointerdown|keydown|click)$/.test(event.type)) tellScroll(); // it is over
     if (hand.isBar(event.target)) { hand.takeBarEvent(event); return; }
     const act = HEARD[event.type];
     if (!act || !event.isTrusted) return;
