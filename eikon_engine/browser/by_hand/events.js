@@ -261,23 +261,21 @@
     later(() => { if (event.defaultPrevented) told(taken); }, 0); // the page made something else of it
   };
 
+  // How far each was scrolled at its last event; the browser scrolls before it tells of the wheel.
   const places = new WeakMap();
   let changes = null, changed = false, scrolled = null;
   const placeNow = scroller => [scroller.scrollLeft, scroller.scrollTop];
-  const noteWheel = event => {
-    const isFirst = now() - wheelAt > WHEEL_MS;
+  const noteWheel = () => {
     wheelAt = now();
-    const scrollers = [...elementsOf(event), document.scrollingElement].filter(Boolean);
-    for (const each of scrollers) if (isFirst || !places.has(each)) places.set(each, placeNow(each));
     if (changes) return;
     changed = false;
     changes = new MutationObserver(() => { changed = true; });
     changes.observe(document, { subtree: true, childList: true, characterData: true });
   };
   const onScroll = event => {
-    if (now() - wheelAt > WHEEL_MS) return;
     const element = event.target === document ? document.scrollingElement : event.composedPath()[0];
-    if (!element || !places.has(element)) return;
+    if (!element) return;
+    if (now() - wheelAt > WHEEL_MS) { places.set(element, placeNow(element)); return; }
     if (scrolled && scrolled.element !== element) tellScroll();
     if (!scrolled) {
       scrolled = { element, isDue: false };
@@ -296,7 +294,7 @@
   };
   const tellScroll = goesOn => {
     if (!scrolled) return;
-    const [x, y] = places.get(scrolled.element), [left, top] = placeNow(scrolled.element);
+    const [x, y] = places.get(scrolled.element) || [0, 0], [left, top] = placeNow(scrolled.element);
     places.set(scrolled.element, [left, top]);
     told({ kind: 'scroll', target: scrolled.target, dx: left - x, dy: top - y, is_changed: changed });
     if (goesOn) return;
