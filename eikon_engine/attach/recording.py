@@ -20,6 +20,7 @@ from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
+    from datetime import datetime
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -92,20 +93,22 @@ class Recording:
             raise
         self.session: Session = self._watched.session
         text = self.clean(self._mission_text)
-        self.writer.begin(
-            ExecutionTrace(
-                id=options.new_id(),
-                mission_id=options.mission_id or new_mission_id(text, now),
-                mission_text=text,
-                started_at=now,
-                status="running",
-                environment=without_secrets(self.session, self.session.environment),
-                start=self._start(),
-                network=NetworkPart(),
-            )
-        )
+        self.writer.begin(self._header(text, now))
         self.attempts = Attempts(self.writer, self.clean, options.now)
         self._listen(text)
+
+    def _header(self, text: str, now: datetime) -> ExecutionTrace:
+        """Build what is known of a trace before its first action."""
+        return ExecutionTrace(
+            id=self._options.new_id(),
+            mission_id=self._options.mission_id or new_mission_id(text, now),
+            mission_text=text,
+            started_at=now,
+            status="running",
+            environment=without_secrets(self.session, self.session.environment),
+            start=self._start(),
+            network=NetworkPart(),
+        )
 
     def _listen(self, mission_text: str) -> None:
         self._onlooker = Onlooker(self._watched, self.writer, self.attempts, self._options.now, mission_text)

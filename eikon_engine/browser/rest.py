@@ -106,7 +106,8 @@ class Rest:
         """The page time at which the action acted on its target, if that is apart and it has."""
         self._patience_s = NATURAL_STALL_S if clock.natural else STALL_S
         """Wall time within which pages come to rest."""
-        self._order = 0
+        self.order = 0
+        """How many moments were given."""
         self._workers = False
         """Whether some page had workers when the pages were last looked at."""
 
@@ -137,8 +138,8 @@ class Rest:
 
     def moment(self) -> Moment:
         """Give the next place in the timeline of a recording."""
-        order = self._order
-        self._order += 1
+        order = self.order
+        self.order += 1
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
 
     def skip(self, actions: int) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 
 import click
+from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from eikon_engine.record.options import RecordOptions
-    from eikon_engine.trace.environment import Environment
+    from collections.abc import Mapping
 
 
 @click.command("record", context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,15 +22,16 @@ if TYPE_CHECKING:
 @click.option(
     "--script", help="Python script, or test of pytest (`test_shop.py::test_order`), that is run once, unchanged."
 )
+@click.option("--url", help="Address at which a person begins: what they do in the browser is recorded.")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
-@click.option("--mission", "mission_text", help="With --script: what the mission is for; its name if left out.")
-@click.option("--no-certify", "is_left", is_flag=True, help="With --script: leave certifying for later.")
+@click.option("--mission", help="With --script and --url: what the mission is about, in words.")
+@click.option("--no-certify", is_flag=True, help="With --script and --url: leave certifying for later.")
 @click.option(
     "--clock",
     type=click.Choice(["stepped", "natural"]),
-    default=None,
-    help="With --trace: whether the time of pages stands still between actions (stepped, the default), or runs by "
-    "itself.",
+    default="stepped",
+    show_default=True,
+    help="With --trace: whether the time of pages stands still between actions, or runs by itself.",
 )
 @click.option(
     "--var",
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "--redact/--no-redact",
     default=True,
     show_default=True,
-    help="With --trace: whether secrets that nobody named are looked for and replaced by stand-ins; with --script they "
+    help="With --trace: whether secrets that nobody named are looked for and replaced by stand-ins; otherwise they "
     "always are.",
 )
 @click.option(
@@ -73,55 +73,76 @@ if TYPE_CHECKING:
     help="With --trace: name of a cookie, header or key that is not.",
 )
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@click.option(
+    "--headless", is_flag=True, help="With --url: no window; the browser is driven over a port, from elsewhere."
+)
+@click.option(
+    "--debugging-port",
+    type=click.IntRange(1, 65535),
+    help="With --url: this port on 127.0.0.1; with --headless a free one if left out.",
+)
+@click.option("--viewport", metavar="WxH", help="With --url: size of the page, 1280x720 if left out.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def record_command(
     *,
-    source: Path | None,
-    script: str | None,
     secrets: tuple[str, ...],
     secret_file: Path | None,
-    **chosen: Unpack[_Chosen],
+    **chosen: Unpack[Chosen],
 ) -> int:
-    """Record a mission into a new bundle: that of another bundle, or of a script with its ARGUMENTS (after `--`).
+    """Record a mission into a new bundle.
+
+    It is that of another bundle (--trace), of a script with its ARGUMENTS after `--` (--script), or of a person (--url).
 
     Exit status: 0 recorded, and certified unless left for later; 1 not certified; that of the script if it failed;
     others as `eikon replay`.
     """
-    from eikon_engine.errors import UsageError
     from eikon_engine.replay.secret_sources import gather_secrets
 
-    if (source is None) == (script is None):
-        message = f"wanted either --trace or --script, found {'none' if source is None else 'both'}"
-        raise UsageError(message)
+    source = _source(chosen)
     known = gather_secrets(secrets, secret_file)
-    if script is not None:
+    if source == "--script":
         from eikon_engine.cli.record_script import record_with_script
 
-        _refuse("--script", chosen, ("clock", "variables", "redact", "names", "patterns", "keep"))
-        return record_with_script(script, known, chosen)
-    _refuse("--trace", chosen, ("mission_text", "is_left", "arguments"))
-    return _record_again(source or Path(), known, chosen)
+        return record_with_script(chosen["script"] or "", known, chosen)
+    if source == "--url":
+        from eikon_engine.cli.record_by_hand import hand_options, run_by_hand
+
+        return run_by_hand(chosen["output"], hand_options(chosen, known))
+    from eikon_engine.cli.record_again import record_again
+
+    return record_again(chosen["source"] or Path(), known, chosen)
 
 
-class _Chosen(TypedDict):
-    """The options that say how."""
+class Chosen(TypedDict):
+    """The options of the command but those of secrets."""
 
+    source: Path | None
+    script: str | None
+    url: str | None
     output: Path
-    mission_text: str | None
-    is_left: bool
-    clock: Literal["stepped", "natural"] | None
+    mission: str | None
+    no_certify: bool
+    clock: Literal["stepped", "natural"]
     variables: tuple[str, ...]
-    browser_path: Path | None
     redact: bool
     names: tuple[str, ...]
     patterns: tuple[str, ...]
     keep: tuple[str, ...]
+    browser_path: Path | None
+    headless: bool
+    debugging_port: int | None
+    viewport: str | None
     arguments: tuple[str, ...]
 
 
-_NAMES = {
-    "mission_text": "--mission",
-    "is_left": "--no-certify",
+_SOURCES: Final[Mapping[str, str]] = {"source": "--trace", "script": "--script", "url": "--url"}
+_ALONE: Final[Mapping[str, tuple[str, ...]]] = {
+    "--trace": ("clock", "variables", "redact", "names", "patterns", "keep"),
+    "--script": ("mission", "no_certify", "arguments"),
+    "--url": ("mission", "no_certify", "headless", "debugging_port", "viewport"),
+}
+"""What each source has a use for, and not all have."""
+_SHOWN: Final[Mapping[str, str]] = {
     "variables": "--var",
     "redact": "--no-redact",
     "names": "--redact-name",
@@ -131,56 +152,22 @@ _NAMES = {
 }
 
 
-def _refuse(source: str, chosen: _Chosen, names: tuple[str, ...]) -> None:
-    """Refuse options that the source has no use for.
+def _source(chosen: Chosen) -> str:
+    """Return where the mission comes from.
 
     Raises:
-        UsageError: one is given.
+        UsageError: from nowhere, or from several; or an option is given that the source has no use for.
     """
     from eikon_engine.errors import UsageError
 
-    for name in names:
-        value = chosen[name]  # type: ignore[literal-required] # its keys are the options
-        if value != (name == "redact") and value not in (None, ()):
-            message = f"{source} has no use for {_NAMES.get(name, f'--{name}')}; leave it out"
+    named = [option for name, option in _SOURCES.items() if chosen[name] is not None]  # type: ignore[literal-required] # its keys are options
+    if len(named) != 1:
+        found = " and ".join(named) or "none"
+        message = f"wanted one of --trace, --script and --url, which say where the mission comes from, found {found}"
+        raise UsageError(message)
+    given = click.get_current_context().get_parameter_source
+    for name in {each for alone in _ALONE.values() for each in alone} - set(_ALONE[named[0]]):
+        if given(name) is ParameterSource.COMMANDLINE and chosen[name] != ():  # type: ignore[literal-required] # as above
+            message = f"{named[0]} has no use for {_SHOWN.get(name, '--' + name.replace('_', '-'))}; leave it out"
             raise UsageError(message)
-
-
-def _record_again(source: Path, secrets: dict[str, str], chosen: _Chosen) -> int:
-    from eikon_engine.outcome.printable import printable
-    from eikon_engine.record.options import RecordOptions
-    from eikon_engine.record.rerecord import rerecord
-    from eikon_engine.redact.rules import RedactionRules
-    from eikon_engine.trace.bundle import open_bundle
-    from eikon_engine.trace.variables import parse_variables
-
-    output = chosen["output"]
-    bundle = open_bundle(source)
-    options = RecordOptions(
-        secrets=secrets,
-        variables=parse_variables(chosen["variables"]),
-        clock=chosen["clock"] or "stepped",
-        browser_path=chosen["browser_path"],
-        redact=chosen["redact"],
-        redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
-    )
-    asyncio.run(rerecord(bundle, output, _as_on(bundle.trace.environment, options)))
-    for line in open_bundle(output).trace.warnings:
-        click.echo(printable(f"warning: {line}"), err=True)
-    click.echo(printable(f"{output}: recorded; next: eikon certify {output}"))
-    return 0
-
-
-def _as_on(environment: Environment | None, options: RecordOptions) -> RecordOptions:
-    """Record on a screen like that of the source."""
-    from dataclasses import replace
-
-    if environment is None:
-        return options
-    return replace(
-        options,
-        viewport=environment.viewport,
-        device_scale_factor=environment.device_scale_factor,
-        is_mobile=environment.is_mobile,
-        has_touch=environment.has_touch,
-    )
+    return named[0]

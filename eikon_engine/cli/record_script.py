@@ -31,7 +31,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         arguments=chosen["arguments"],
         runner="pytest" if is_test(script) else "python",
         directory=Path(chosen["output"]),
-        mission_text=chosen["mission_text"],
+        mission_text=chosen["mission"],
         browser_path=chosen["browser_path"],
         secrets=dict(secrets),
     )
@@ -44,7 +44,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         raise UsageError(message)
     if run.exit_status:
         _tell(f"{script} ended with exit status {run.exit_status}; what it did until then is recorded")
-    certified = [_finish(each, certifies=not chosen["is_left"]) for each in run.answer.recorded]
+    certified = [_finish(each, certifies=not chosen["no_certify"]) for each in run.answer.recorded]
     return run.exit_status or (0 if all(certified) else NOT_CERTIFIED)
 
 
