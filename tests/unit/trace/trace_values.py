@@ -60,7 +60,7 @@ def _told_apart(drawn: dict[str, Any]) -> dict[str, Any]:
         drawn.pop("frame", None)
         drawn.pop("url", None)
     steps = iter(range(1, 100))
-    for name in drawn.keys() & {"actions_taken", "skills_used"}:
+    for name in sorted(drawn.keys() & {"actions_taken", "skills_used", "tools_used", "completions"}):
         drawn[name] = tuple(step.model_copy(update={"sequence": next(steps)}) for step in drawn[name])
     if "subgoal_traces" in drawn:
         attempts = enumerate(drawn["subgoal_traces"])
