@@ -91,7 +91,8 @@ def record_command(
 ) -> int:
     """Record a mission into a new bundle.
 
-    It is that of another bundle (--trace), of a script with its ARGUMENTS after `--` (--script), or of a person (--url).
+    It is that of another bundle (--trace), of a script with its ARGUMENTS after `--` (--script), or of a person
+    (--url).
 
     Exit status: 0 recorded, and certified unless left for later; 1 not certified; that of the script if it failed;
     others as `eikon replay`.
