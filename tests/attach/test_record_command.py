@@ -79,7 +79,7 @@ def test_a_script_is_recorded_and_certified(tmp_path: Path) -> None:
         done = record("--script", script, "-o", tmp_path / "b", "--mission", "Order a banana", "--", shop.url)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].endswith("b: recorded, 12 actions; certified")
+    assert done.stdout.splitlines()[-1].endswith("b: recorded, 13 actions; certified")
     assert open_bundle(tmp_path / "b").trace.mission_text == "Order a banana"
     assert held(tmp_path / "b", {SHOP_PASSWORD.encode()}) == set()
     assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
@@ -175,8 +175,8 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
     ("arguments", "wanted"),
     [
         (["--script", "missing.py"], "wanted a Python script or a test of pytest at missing.py, found none"),
-        (["--script", "missing.py", "--trace", "b"], "wanted either --trace or --script, found both"),
-        ([], "wanted either --trace or --script, found none"),
+        (["--script", "missing.py", "--trace", "b"], "found --trace and --script"),
+        ([], "wanted one of --trace, --script and --url, which say where the mission comes from, found none"),
         (["--script", "a.py", "--clock", "stepped"], "--script has no use for --clock; leave it out"),
         (["--script", "a.py", "--var", "a=b"], "--script has no use for --var; leave it out"),
     ],

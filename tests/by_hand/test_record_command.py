@@ -51,10 +51,10 @@ def test_a_signal_ends_the_recording_and_keeps_it_whole(
         (("--url", "http://127.0.0.1:9/x"), "wanted a display", 2),
         (("--url", "shop"), "wanted an address", 2),
         (("--url", "http://127.0.0.1:9/x", "--headless"), "wanted a document, found none", 1),
-        (("--url", "http://x/", "--trace", "y"), "found both", 2),
+        (("--url", "http://x/", "--trace", "y"), "found --trace and --url", 2),
         (("--url", "http://x/", "--headless", "--viewport", "0x3"), "wanted WIDTHxHEIGHT", 2),
-        (("--trace", "y", "--headless"), "--headless does not go with --trace", 2),
-        ((), "found neither", 2),
+        (("--trace", "y", "--headless"), "--trace has no use for --headless", 2),
+        ((), "found none", 2),
     ],
 )
 def test_what_cannot_be_done_is_one_line(tmp_path: Path, options: tuple[str, ...], told: str, status: int) -> None:

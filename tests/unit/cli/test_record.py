@@ -51,7 +51,9 @@ def test_a_trace_has_no_use_for_options_of_scripts(
     assert capsys.readouterr().err == f"eikon: --trace has no use for {told}; leave it out (code usage)\n"
 
 
-@pytest.mark.parametrize(("sources", "found"), [([], "none"), (["--trace", "b", "--script", "s.py"], "both")])
+@pytest.mark.parametrize(
+    ("sources", "found"), [([], "none"), (["--trace", "b", "--script", "s.py"], "--trace and --script")]
+)
 def test_a_mission_has_one_source(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], sources: list[str], found: str
 ) -> None:
@@ -59,4 +61,7 @@ def test_a_mission_has_one_source(
     status = run_command(eikon, ["record", *sources, "-o", str(tmp_path / "b")], "eikon")
 
     assert status == USAGE
-    assert f"wanted either --trace or --script, found {found}" in capsys.readouterr().err
+    assert (
+        f"wanted one of --trace, --script and --url, which say where the mission comes from, found {found}"
+        in capsys.readouterr().err
+    )
