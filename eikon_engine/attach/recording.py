@@ -122,13 +122,19 @@ class Recording:
         return write_start(self.session, self.writer, options, self._watched.storage_state)
 
     async def let_go(self) -> None:
-        """Read what is still to be read, and watch no more."""
+        """Read what is still to be read, and watch no more; what fails at that is told by the recording."""
+        if not self._is_listening:
+            return
         try:
             await self._onlooker.settle()
             await self._onlooker.flush()
-        finally:
-            self._stop_listening()
+        except Exception as error:  # noqa: BLE001 - the mission of the user is over, and goes on as it would
+            self._faults.append(error)
+        self._stop_listening()
+        try:
             await unwatch(self._watched)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._faults.append(error)
 
     def complete(self, error: BaseException | None) -> None:
         """Write the end; `error` is what ended the mission."""

@@ -14,7 +14,7 @@ from eikon_engine.attach.script_request import ScriptAnswer, ScriptRecorded, Scr
 from eikon_engine.browser.attached.hooks import launch_with, meet_contexts
 from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.browser.find import find_browser
-from eikon_engine.errors import EikonError
+from eikon_engine.record.recorder import describe_error
 
 
 class ScriptHost:
@@ -45,8 +45,8 @@ class ScriptHost:
         recording = Recording(wrapper, text, directory, options)
         try:
             await recording.begin()
-        except EikonError as error:
-            self.refused.append(f"{directory}: {error.message}")
+        except Exception as error:  # noqa: BLE001 - the script goes on without a recording
+            self.refused.append(f"{directory}: {describe_error(error)}")
             return
         self._open[id(impl_of(wrapper))] = recording
         self._tests[id(recording)] = self.test
@@ -66,7 +66,11 @@ class ScriptHost:
         """Write the ends of all recordings; `error` is what the script ended by."""
         for recording in self._open.values():
             test = self._tests[id(recording)]
-            recording.complete(self._errors.get(test) if test else error)
+            try:
+                recording.complete(self._errors.get(test) if test else error)
+            except Exception as fault:  # noqa: BLE001 - the other recordings are completed all the same
+                self.refused.append(f"{recording.directory}: {describe_error(fault)}")
+                continue
             self.recorded.append(
                 ScriptRecorded(
                     directory=recording.directory,

@@ -232,9 +232,12 @@ def _documents(session: Session, happened: Happenings) -> tuple[DocumentLoad, ..
         if STEPPING_STONE in response.headers:
             continue
         hops = session.traffic.document_hops(request) or _hops(request)
+        ordinal = session.ledger.ordinal(page)
+        if ordinal < 0:
+            continue  # it is about to be told of
         loads.append(
             DocumentLoad(
-                page=session.ledger.pages.index(page),
+                page=ordinal,
                 url=session.redactor.text(response.url),
                 status=response.status,
                 hops=tuple(RedirectHop(url=session.redactor.text(url), status=status) for url, status in hops),

@@ -167,7 +167,8 @@ class SealedTraffic:
             await self._abort(route, "blockedbyclient")
             return
         self._keys[request] = match.key
-        if match.exchange.pending or (self._given_to is not None and _was_given_up(match.exchange)):
+        waits_in_vain = _was_given_up(match.exchange) and not _is_main_document(request)
+        if match.exchange.pending or (self._given_to is not None and waits_in_vain):
             self._now.schedule.never(request)
             session.ledger.changed.set()
         elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:

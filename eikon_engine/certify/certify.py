@@ -14,7 +14,7 @@ from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.find import find_obstacles, status_of
 from eikon_engine.certify.overlay import BlobsOnTop
 from eikon_engine.certify.runs import replay_together
-from eikon_engine.certify.settle import settle
+from eikon_engine.certify.settle import find_unrepeated, settle
 from eikon_engine.certify.stress import busy_machine
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import NetworkPartMissingError, UsageError
@@ -108,13 +108,14 @@ async def _round(bundle: Bundle, draft: Draft, replay: RunMany, counts: tuple[in
     trace = draft.trace
     runs = await replay(replace(bundle, trace=trace, dom=draft.dom), counts[1])
     agreements = agree(trace, runs)
+    found = (*find_obstacles(agreements, runs), *find_unrepeated(bundle, draft, runs))
     return Round(
         number=counts[0],
         patch=draft.patch,
         trace=trace,
         runs=runs,
         agreements=agreements,
-        findings=find_obstacles(agreements, runs),
+        findings=found,
     )
 
 

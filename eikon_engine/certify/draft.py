@@ -97,9 +97,14 @@ class Draft:
     @property
     def is_unsettled(self) -> bool:
         """Say whether an agent was watched that did not wait for its pages, and a recorded network answers."""
+        return self.is_of_agent and self.original.network is not None and not self.original.network.timeline
+
+    @property
+    def is_of_agent(self) -> bool:
+        """Say whether an agent was watched, whose recording has no baselines of its own."""
         actions = (each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken)
         unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
-        return unsettled and self.original.network is not None and not self.original.network.timeline
+        return unsettled or (self.original.network is not None and bool(self.original.network.timeline))
 
     def settle(
         self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen], timeline: tuple[Moved, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from eikon_engine.browser.attached import element
 from eikon_engine.browser.attached.client import frame_impl, frames_of, handle_of
 from eikon_engine.record.agent_actions import is_action
+from eikon_engine.trace.secret_names import is_password_name
 
 if TYPE_CHECKING:
     import asyncio
@@ -155,4 +156,15 @@ class Asking:
         identity = doing.element.identity if doing.element is not None else None
         text = doing.params.get("value", doing.params.get("text"))
         if identity is not None and ("type", "password") in identity.attributes and isinstance(text, str):
-            self._session.keep_secret(text)
+            self._keep(text)
+
+    def keep_named_password(self, doing: Doing) -> None:
+        """Keep what a selector that speaks of a password is given, whether its element is ever seen or not."""
+        text, selector = doing.params.get("value", doing.params.get("text")), doing.params.get("selector")
+        if isinstance(text, str) and isinstance(selector, str) and is_password_name(selector):
+            self._keep(text)
+
+    def _keep(self, text: str) -> None:
+        """Keep each line: a field takes no line breaks, and a break that is typed is Enter."""
+        for line in text.splitlines():
+            self._session.keep_secret(line)

@@ -126,6 +126,7 @@ class Onlooker:
             files=self._files(params) if name == "Frame.setInputFiles" else (),
         )
         self._open.add(doing)
+        self.asking.keep_named_password(doing)
         self._look(doing)
 
     def ended(self, call: Call, answer: Mapping[str, Any] | None, error: Exception | None) -> None:
@@ -174,7 +175,7 @@ class Onlooker:
         for doing in tuple(self._open):
             doing.waits = 0
             doing.result = doing.result or Failed(code=UNKNOWN, message="it had not ended when the recording did")
-            self._write(doing)
+            self._write(doing, whole=False)
 
     def close(self) -> None:
         """Hear no more."""
@@ -287,7 +288,10 @@ class Onlooker:
         self._session.rest.end()
         happened = self._session.ledger.take()
         doing.observation = glimpse(self._session, happened)
-        for page, download in happened.downloads:
+        loop = asyncio._get_running_loop()  # noqa: SLF001 - None, and no error, where the agent's has ended
+        if loop is None and happened.downloads:
+            self._writer.warn(f"{doing.id}: what it downloaded is not known, as the agent's browser was gone")
+        for page, download in happened.downloads if loop is not None else ():
             doing.waits += 1
             task = asyncio.ensure_future(self._take_download(doing, page, download))
             self._tasks.add(task)
@@ -303,8 +307,9 @@ class Onlooker:
         doing.waits -= 1
         self._write(doing)
 
-    def _write(self, doing: Doing) -> None:
-        if not doing.is_complete or doing not in self._open:
+    def _write(self, doing: Doing, *, whole: bool = True) -> None:
+        """Write what is complete, once; what never will be, as it is."""
+        if (whole and not doing.is_complete) or doing not in self._open:
             return
         self._open.discard(doing)
         trace = doing.trace()

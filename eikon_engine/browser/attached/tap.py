@@ -75,13 +75,21 @@ class Tap:
         from playwright.async_api import Error
 
         try:
-            return self._send(target, method, params, {"internal": True, "timeout": 0})
+            return self._send_ours(target, method, params, {"internal": True, "timeout": 0})
         except Error:
             return None
 
+    def _send_ours(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
+        """Send something of ours; an error that a listener of the user raised stays for the next call of the user."""
+        kept, self._connection._error = self._connection._error, None  # noqa: SLF001 - the seam of this module
+        try:
+            return self._send(target, method, params, options)
+        finally:
+            self._connection._error = self._connection._error or kept  # noqa: SLF001 - as above
+
     def _pass_on(self, target: Any, method: str, params: Any, options: dict[str, Any]) -> asyncio.Future[Any]:  # noqa: ANN401 - as above
         if OURS.get():
-            return self._send(target, method, params, options)
+            return self._send_ours(target, method, params, options)
         call = Call(
             name=f"{target._type}.{method}",  # noqa: SLF001 - the seam of this module
             object=target,
