@@ -7,12 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from eikon_engine.attach import AttachOptions, record_mission
     from eikon_engine.errors import EikonError, ReplayDivergenceError, ReplayError
     from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
     from eikon_engine.replay import ReplayEngine, ReplayOptions
     from eikon_engine.trace.serializer import ExecutionTraceSerializer
 
 __all__ = [
+    "AttachOptions",
     "EikonError",
     "ExecutionTraceSerializer",
     "MissionRecorder",
@@ -22,9 +24,11 @@ __all__ = [
     "ReplayError",
     "ReplayOptions",
     "open_recorder",
+    "record_mission",
 ]
 
 _MODULES = {
+    "AttachOptions": "attach",
     "EikonError": "errors",
     "ExecutionTraceSerializer": "trace.serializer",
     "MissionRecorder": "record",
@@ -34,6 +38,7 @@ _MODULES = {
     "ReplayError": "errors",
     "ReplayOptions": "replay",
     "open_recorder": "record",
+    "record_mission": "attach",
 }
 
 

@@ -13,12 +13,15 @@
     │   ├── BundlePathError              65   bundle-path
     │   ├── AttachmentMissingError       65   attachment-missing
     │   └── AttachmentCorruptError       65   attachment-corrupt
+    ├── ForeignFormatError               65   foreign-format
+    │   └── ForeignStepError             65   foreign-step
     ├── BrowserError                     69   browser
     │   ├── BrowserMissingError          69   browser-missing
     │   └── BrowserDiedError             69   browser-died
     ├── RequirementError                 78   requirement
     │   ├── UnknownSkillError            78   unknown-skill
     │   ├── SecretMissingError           78   secret-missing
+    │   ├── VariableMissingError         78   variable-missing
     │   └── NetworkPartMissingError      78   network-part-missing
     ├── SkillError                        1   skill-failed
     ├── ActionError                       1   (one code each, see its subclasses)
@@ -125,6 +128,19 @@ class AttachmentCorruptError(TraceError):
     code = "attachment-corrupt"
 
 
+class ForeignFormatError(EikonError):
+    """Report a recording of another tool that cannot be read."""
+
+    code = "foreign-format"
+    exit_status = 65
+
+
+class ForeignStepError(ForeignFormatError):
+    """Report steps of another tool's recording that cannot be carried over."""
+
+    code = "foreign-step"
+
+
 class BrowserError(EikonError):
     """Report a browser that cannot be used."""
 
@@ -161,6 +177,12 @@ class SecretMissingError(RequirementError):
     """Report a secret that the trace refers to and nobody gave."""
 
     code = "secret-missing"
+
+
+class VariableMissingError(RequirementError):
+    """Report a variable of the trace that has no value."""
+
+    code = "variable-missing"
 
 
 class NetworkPartMissingError(RequirementError):

@@ -7,8 +7,9 @@ from collections import Counter
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.clean_traffic import clean_answer_headers, clean_body, clean_headers
 from eikon_engine.browser.frames import frame_of, frame_path
-from eikon_engine.browser.observe import key_of
+from eikon_engine.browser.observe import key_of, named_key_of
 from eikon_engine.browser.streams import EVENTS, StreamCapture
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.errors import EikonError
@@ -48,7 +49,7 @@ class NetworkCapture:
         self._streams = StreamCapture(session)
         self._ordinals: dict[Request, int] = {}
         self._started: dict[Request, float] = {}
-        self._places: dict[Request, tuple[str, int, str]] = {}
+        self._places: dict[Request, tuple[int, str]] = {}
         self._occurrences: Counter[str] = Counter()
         self._ends: dict[Request, Moment] = {}
         """Taken when the end is heard of, since bodies are read in any order."""
@@ -72,6 +73,7 @@ class NetworkCapture:
 
     def opened(self, socket: int, url: str) -> None:
         """Write that a page opened a WebSocket."""
+        self._session.learn_text(url, made=True)
         url = self._session.redactor.text(url)
         self._writer.append_socket(SocketOpened(socket=socket, url=url, moment=self._session.rest.moment()))
 
@@ -84,7 +86,9 @@ class NetworkCapture:
 
     def message(self, socket: int, sender: Side, content: str | bytes) -> None:
         """Write a message."""
-        binary = isinstance(content, bytes)
+        binary, moment = isinstance(content, bytes), self._session.rest.moment()
+        if isinstance(content, str):
+            self._session.learn_text(content, made=sender == "page")
         data = self._session.redactor.data(content if isinstance(content, bytes) else content.encode())
         inline = not binary and len(data) <= INLINE_LIMIT
         message = SocketMessage(
@@ -93,7 +97,7 @@ class NetworkCapture:
             binary=binary,
             text=data.decode() if inline else None,
             body=None if inline else self._writer.write_blob(data),
-            moment=self._session.rest.moment(),
+            moment=moment,
         )
         self._writer.append_socket(message)
 
@@ -118,7 +122,7 @@ class NetworkCapture:
                 ("content-type", "application/octet-stream"),
                 ("content-disposition", f'attachment; filename="{_quoted(name)}"'),
             ),
-            body=self._writer.write_blob(self._session.redactor.data(content)),
+            body=self._writer.write_blob(clean_body(self._session, content, "")),
         )
         self._write(request, response=response, hops=(), failure=None, complete=True)
 
@@ -140,11 +144,12 @@ class NetworkCapture:
             self.warnings.extend(self._streams.warnings())
 
     def _on_request(self, request: Request) -> None:
+        self._session.learn_request(request)
         if request.redirected_from is not None or request.url.startswith(("data:", "blob:", "about:")):
             return
-        key = key_of(self._session, request)
+        key = named_key_of(self._session, request)
         self._ordinals[request] = sum(self._occurrences.values())
-        self._places[request] = (key, self._occurrences[key], frame_path(frame_of(request)))
+        self._places[request] = (self._occurrences[key], frame_path(frame_of(request)))
         self._occurrences[key] += 1
         self._started[request] = self._session.rest.now_ms
 
@@ -241,12 +246,14 @@ class NetworkCapture:
             lost = f"{stream.size - len(content)} of {stream.size} bytes of a body that did not end were lost"
             self.warnings.append(f"{self._session.redactor.text(last.url)}: {lost}")
             stream.moments[1:] = [(len(content), stream.moments[-1][1])] if content else []
-        body = self._writer.write_blob(self._session.redactor.data(content)) if content else None
+        headers = await clean_answer_headers(self._session, answer)
+        clean = clean_body(self._session, content, answer.headers.get("content-type", ""))
+        body = self._writer.write_blob(clean) if content else None
         response = RecordedResponse(
             url=self._session.redactor.text(answer.url),
             status=answer.status,
             status_text=answer.status_text,
-            headers=await self._headers(answer),
+            headers=headers,
             body=body,
         )
         pieces = _pieces(stream, body, whole=False) or _at_once(stream, body)
@@ -259,10 +266,12 @@ class NetworkCapture:
 
         body: BlobRef | None = None
         missing: str | None = None
+        headers = await clean_answer_headers(self._session, answer)
         redirect = HTTPStatus.MULTIPLE_CHOICES <= answer.status < HTTPStatus.BAD_REQUEST
         if not redirect and answer.status not in NO_BODY and answer.request.method != "HEAD":
             try:
-                body = self._writer.write_blob(self._session.redactor.data(await answer.body()))
+                data = clean_body(self._session, await answer.body(), answer.headers.get("content-type", ""))
+                body = self._writer.write_blob(data)
             except Error as error:
                 missing = error.message.splitlines()[0]
                 self.warnings.append(f"the body of {self._session.redactor.text(answer.url)} was lost: {missing}")
@@ -270,7 +279,7 @@ class NetworkCapture:
             url=self._session.redactor.text(answer.url),
             status=answer.status,
             status_text=answer.status_text,
-            headers=await self._headers(answer),
+            headers=headers,
             body=body,
             body_missing=missing,
         )
@@ -281,20 +290,10 @@ class NetworkCapture:
         while step is not None and step is not last:
             answer = await step.response()
             if answer is not None:
-                url = self._session.redactor.text(step.url)
-                hops.append(Hop(url=url, status=answer.status, headers=await self._headers(answer)))
+                headers = await clean_answer_headers(self._session, answer)
+                hops.append(Hop(url=self._session.redactor.text(step.url), status=answer.status, headers=headers))
             step = step.redirected_to
         return tuple(hops)
-
-    async def _headers(self, answer: Response) -> tuple[tuple[str, str], ...]:
-        from playwright.async_api import Error
-
-        redact = self._session.redactor.text
-        try:
-            pairs = [(pair["name"], pair["value"]) for pair in await answer.headers_array()]
-        except Error:
-            pairs = list(answer.headers.items())  # its page is gone; what was told at once is known still
-        return tuple((name.lower(), redact(value)) for name, value in pairs)
 
     def _write(
         self,
@@ -309,7 +308,7 @@ class NetworkCapture:
         ordinal = self._ordinals.pop(root, None)
         if ordinal is None:
             return
-        key, occurrence, frame = self._places.pop(root)
+        occurrence, frame = self._places.pop(root)
         started = self._started.pop(root)
         ended = self._ends.pop(root, None) if complete else None
         if ended is not None and pieces:
@@ -317,7 +316,7 @@ class NetworkCapture:
         self._writer.append(
             Exchange(
                 ordinal=ordinal,
-                key=key,
+                key=key_of(self._session, root),
                 occurrence=occurrence,
                 request=self._request(root, frame),
                 hops=hops,
@@ -337,7 +336,7 @@ class NetworkCapture:
         return RecordedRequest(
             method=request.method,
             url=redactor.text(request.url),
-            headers=tuple((name, redactor.text(value)) for name, value in sorted(request.headers.items())),
+            headers=clean_headers(self._session, sorted(request.headers.items())),
             body=None if not body else self._writer.write_blob(redactor.data(body)),
             resource_type=request.resource_type,
             is_navigation=request.is_navigation_request(),

@@ -20,4 +20,6 @@ def clean(session: Session, text: str) -> str:
 
 def clean_snapshot(session: Session, snapshot: PageSnapshot) -> PageSnapshot:
     """Prepare a snapshot for a file: without secrets, with the addresses of the recording."""
-    return snapshot if session.redactor.is_idle else masked_text(snapshot, session.redactor.text)
+    if session.redactor.is_idle:
+        return snapshot
+    return masked_text(snapshot, lambda text: session.scripts.get(text) or session.redactor.text(text))

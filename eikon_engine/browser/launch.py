@@ -77,6 +77,10 @@ class LaunchOptions:
     sealed: bool = False
     proxy: str | None = None
     """Where the browser's own requests go; those of a context go to the context's."""
+    debugging_port: int | None = None
+    """Port on loopback at which others may drive the browser as well, over the DevTools protocol."""
+    outlives_signals: bool = False
+    """Whether Ctrl-C and SIGTERM are left to us: the browser is needed to complete a recording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,15 +120,19 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
     binary = options.binary or find_browser(options.browser_path, environ=os.environ, headless=options.headless)
     from playwright.async_api import Error, async_playwright
 
+    port = () if options.debugging_port is None else (f"--remote-debugging-port={options.debugging_port}",)
     sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
     async with async_playwright() as playwright:
         try:
             browser = await playwright.chromium.launch(
                 executable_path=str(binary.path),
                 headless=options.headless,
-                args=list(launch_flags(options)),
+                args=[*launch_flags(options), *port],
                 chromium_sandbox=sandbox,
                 proxy=proxy_settings(options.proxy),
+                handle_sigint=not options.outlives_signals,
+                handle_sigterm=not options.outlives_signals,
+                handle_sighup=not options.outlives_signals,
             )
         except Error as error:
             message = f"{binary.path} did not start: {error.message.splitlines()[0]}; try `eikon doctor`"

@@ -86,8 +86,11 @@ class Happenings:
 class PageLedger:
     """Number the pages of a context in the order of opening, and note what they do."""
 
-    def __init__(self, context: BrowserContext) -> None:
-        """Listen to the context; a page that is open already counts as opened now."""
+    def __init__(self, context: BrowserContext, *, answers_dialogs: bool = True) -> None:
+        """Listen to the context; a page that is open already counts as opened now.
+
+        Who listens to dialogs has to answer them; without `answers_dialogs`, they are somebody else's.
+        """
         self.pages: list[Page] = []
         self.answers: list[DialogAnswer] = []
         self.in_flight: set[Request] = set()
@@ -110,7 +113,8 @@ class PageLedger:
         """Set whenever a request begins or ends."""
         self._now = Happenings()
         context.on("page", self._on_page)
-        context.on("dialog", self._on_dialog)
+        if answers_dialogs:
+            context.on("dialog", self._on_dialog)
         self.standstills = Standstills(context)
         context.on("console", self._on_console)
         context.on("weberror", self._on_error)
@@ -175,6 +179,10 @@ class PageLedger:
         self.answered.pop(request, None)
         if (awaited := self._awaited.pop(request, None)) is not None:
             awaited.set()
+
+    def note_dialog(self, dialog: DialogSeen) -> None:
+        """Note a dialog that somebody else answered."""
+        self._now.dialogs.append(dialog)
 
     def note_key(self, key: str) -> None:
         """Note what a page opened or sent beside its requests."""

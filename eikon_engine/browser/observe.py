@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.bind import Bound
     from eikon_engine.browser.session import Session
     from eikon_engine.trace.observation import DownloadSeen
+    from eikon_engine.trace.redaction import Redactor
 
 CAPTURE_TRIES: Final = 20
 """A page that navigates on its own between rest and snapshot is brought to rest again, this many times."""
@@ -84,9 +85,7 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         ),
         downloads=tuple(seen for seen, _, _ in downloads),
         target=target,
-        console_errors=tuple(
-            clean(session, _without_reason(text)) for text in happened.console_errors if not text.startswith(OF_SOCKETS)
-        ),
+        console_errors=_console_errors(session, happened),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
         writes=_writes(session, happened),
@@ -96,6 +95,34 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
         virtual_ms=virtual_ms,
     )
     return Sight(observation=observation, snapshots=snapshots, downloads=tuple(downloads), happened=happened)
+
+
+def glimpse(session: Session, happened: Happenings) -> Observation:
+    """Take down what can be told without asking the pages anything, nor waiting for them."""
+    return Observation(
+        pages=tuple(
+            PageObservation(page=ordinal, url=session.redactor.text(page.url), title="")
+            for ordinal, page in session.ledger.open_pages()
+        ),
+        documents=_documents(session, happened),
+        opened=tuple(happened.opened),
+        closed=tuple(happened.closed),
+        dialogs=tuple(happened.dialogs),
+        console_errors=_console_errors(session, happened),
+        page_errors=tuple(clean(session, text) for text in happened.page_errors),
+        requests=tuple(sorted(_keys(session, happened))),
+        writes=_writes(session, happened),
+        begun_ms=session.rest.begun_ms,
+        acted_ms=session.rest.acted_ms,
+        virtual_ms=session.rest.used_ms,
+        settled=False,
+    )
+
+
+def _console_errors(session: Session, happened: Happenings) -> tuple[str, ...]:
+    return tuple(
+        clean(session, _without_reason(text)) for text in happened.console_errors if not text.startswith(OF_SOCKETS)
+    )
 
 
 async def _undisturbed(
@@ -118,7 +145,7 @@ async def _undisturbed(
 
 async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:
     seen, content = await describe_download(page, download)
-    if content is not None and (moved := session.urls.to_old.data(content)) != content:
+    if content is not None and (moved := session.redactor.data(content)) != content:
         seen = seen.model_copy(update={"sha256": hashlib.sha256(moved).hexdigest(), "size": len(moved)})
     return seen, content, session.redactor.text(download.url)
 
@@ -205,9 +232,12 @@ def _documents(session: Session, happened: Happenings) -> tuple[DocumentLoad, ..
         if STEPPING_STONE in response.headers:
             continue
         hops = session.traffic.document_hops(request) or _hops(request)
+        ordinal = session.ledger.ordinal(page)
+        if ordinal < 0:
+            continue  # it is about to be told of
         loads.append(
             DocumentLoad(
-                page=session.ledger.pages.index(page),
+                page=ordinal,
                 url=session.redactor.text(response.url),
                 status=response.status,
                 hops=tuple(RedirectHop(url=session.redactor.text(url), status=status) for url, status in hops),
@@ -264,15 +294,24 @@ def _key(session: Session, request: Request) -> str:
     return session.traffic.recorded_key(request) or key_of(session, request)
 
 
+def named_key_of(session: Session, request: Request) -> str:
+    """Compute the key by which requests are counted: it stays the same while more secrets are found. Not for files."""
+    return _key_by(session.redactor.named, request)
+
+
 def key_of(session: Session, request: Request) -> str:
     """Compute the key of a request, without secrets."""
+    key = _key_by(session.redactor, request)
+    body, content_type = request.post_data_buffer, request.headers.get("content-type")
+    if session.found is not None:
+        session.memory.note_request(key, request.method, request.url, body, content_type)
+    return key
+
+
+def _key_by(redactor: Redactor, request: Request) -> str:
     body = request.post_data_buffer
-    return request_key(
-        request.method,
-        session.redactor.text(request.url),
-        None if body is None else session.redactor.key_data(body),
-        request.headers.get("content-type"),
-    )
+    sent = None if body is None else redactor.key_data(body)
+    return request_key(request.method, redactor.text(request.url), sent, request.headers.get("content-type"))
 
 
 def _without_reason(text: str) -> str:

@@ -40,6 +40,10 @@ LOOKS: Final = 2
 """Round trips in a row in which pages have to be at rest: what the first answer triggers, the second one sees."""
 SAME_MS: Final = 0.5
 """Page time that counts as none: the clock moves by whole milliseconds."""
+ACTION_PHASES: Final = 2
+"""Phases that an action takes: while it goes on, and after it."""
+ACTING_APART_PHASES: Final = 3
+"""As above, where looking for a target is a phase of its own."""
 REPAINTS: Final = 20
 """How often pages are given a frame, while they come to rest, to find out what lies under the pointer."""
 
@@ -87,6 +91,8 @@ class Rest:
         """Counters of connections over which a live server speaks when it wants to."""
         self.catch_up: list[Callable[[], Awaitable[None]]] = []
         """What hears of news that come late."""
+        self.settles = False
+        """Whether pages are let come to rest after actions that an agent did not wait for."""
         self.behind_ms = 0.0
         """Page time by which a replay is behind its recording: its actions took longer, and everything else waits."""
         self.phase = 0
@@ -100,7 +106,8 @@ class Rest:
         """The page time at which the action acted on its target, if that is apart and it has."""
         self._patience_s = NATURAL_STALL_S if clock.natural else STALL_S
         """Wall time within which pages come to rest."""
-        self._order = 0
+        self.order = 0
+        """How many moments were given."""
         self._workers = False
         """Whether some page had workers when the pages were last looked at."""
 
@@ -131,9 +138,16 @@ class Rest:
 
     def moment(self) -> Moment:
         """Give the next place in the timeline of a recording."""
-        order = self._order
-        self._order += 1
+        order = self.order
+        self.order += 1
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
+
+    def skip(self, actions: int) -> None:
+        """Take as many actions for done as the recording had by now, where a replay leaves some out."""
+        phases = (ACTING_APART_PHASES if self.acts_apart else ACTION_PHASES) * actions
+        if self.phase < phases:
+            self.phase = phases - 1
+            self._turn_phase()
 
     async def begin(self, at_ms: float | None, acts_at_ms: float | None = None) -> None:
         """Begin an action, at the recorded page time if one is given, after everything that came before it.
@@ -146,12 +160,16 @@ class Rest:
                 await self._pass(max(0.0, at_ms + self.behind_ms - self.now_ms))
                 await self.quiesce()
             self.behind_ms = max(0.0, self.now_ms - at_ms)
-        self._turn_phase()
-        self._mark_ms = self._clock.now_ms
-        self.acted_ms = None
+        self.mark()
         if acts_at_ms is not None and self.acts_apart:
             await self._pass(max(0.0, acts_at_ms + self.behind_ms - self.now_ms))
             await self.quiesce()
+
+    def mark(self) -> None:
+        """Note that an action begins now."""
+        self._turn_phase()
+        self._mark_ms = self._clock.now_ms
+        self.acted_ms = None
 
     def act(self) -> None:
         """Note that the action acts on its target now: what came while it was looked for has come before."""

@@ -20,7 +20,7 @@ from eikon_engine.browser.look import PENDING, Seen, look_at
 from eikon_engine.browser.rest import BLOCKED_S
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
     from playwright.async_api import Request
 
@@ -71,8 +71,18 @@ class _Turn:
 class Schedule:
     """Hand out turns in recorded order, none before its time."""
 
-    def __init__(self, rest: Rest, ledger: PageLedger, moments: Iterable[Moment]) -> None:
-        """Expect these moments; each one is taken once."""
+    def __init__(
+        self,
+        rest: Rest,
+        ledger: PageLedger,
+        moments: Iterable[Moment],
+        given: Callable[[int, Moment], None] | None = None,
+    ) -> None:
+        """Expect these moments; each one is taken once.
+
+        Where somebody wants to hear what is `given` when, answers come as soon as they are asked for.
+        """
+        self._given_to = given
         self._rest = rest
         self._ledger = ledger
         self._coming = [(moment.order, moment) for moment in moments]
@@ -174,6 +184,8 @@ class Schedule:
     def _is_due(self, turn: _Turn) -> bool:
         if turn.at_once or turn.hurried or self._stands_still_for(turn):
             return True
+        if self._given_to is not None and turn.request is not None:
+            return True
         return self._is_past(turn.moment)
 
     def _is_past(self, moment: Moment) -> bool:
@@ -230,6 +242,8 @@ class Schedule:
         self.late += order in self._skipped or not in_time
         self._skipped.discard(order)
         self._delivering = 1
+        if self._given_to is not None:
+            self._given_to(order, self._rest.moment())
         if not blocking:
             self._rest.note_given()
         turn.granted.set()

@@ -26,7 +26,7 @@ from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMess
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from playwright.async_api import Frame, Request, Route
 
@@ -43,6 +43,7 @@ BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
 """What the browser says of an answer that the CORS policy keeps from the page."""
 NOBODY: Final = "https://nobody.invalid"
 """An origin that is that of no page, not even of one that has none."""
+GIVEN_UP: Final = "net::ERR_ABORTED"
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -53,12 +54,18 @@ class SealedTraffic:
     """Serve recorded exchanges by key and occurrence, at their recorded moments; block the rest."""
 
     def __init__(
-        self, recording: NetworkRecording, rules: tuple[VolatileRule, ...] = (), own: NetworkRecording | None = None
+        self,
+        recording: NetworkRecording,
+        rules: tuple[VolatileRule, ...] = (),
+        own: NetworkRecording | None = None,
+        given: Callable[[int, Moment], None] | None = None,
     ) -> None:
         """Serve from `recording`; `rules` say which parts of requests change from run to run.
 
-        Where `recording` stands for that of the bundle, its answers are compared with those of `own`.
+        Where `recording` stands for that of the bundle, its answers are compared with those of `own`. Where somebody
+        wants to hear what is `given` when, pages are waited for instead of the moments of the recording.
         """
+        self._given_to = given
         self._recording = recording
         self._rules = rules
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
@@ -74,7 +81,8 @@ class SealedTraffic:
 
     async def start(self, session: Session) -> None:
         """Route everything."""
-        schedule = Schedule(session.rest, session.ledger, _moments(self._recording))
+        schedule = Schedule(session.rest, session.ledger, _moments(self._recording), self._given_to)
+        session.rest.settles = self._given_to is not None
         rules = SocketRules(self._rules, self._playback.rule_use)
         told = self._other.compare_socket if self._other is not None else None
         sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses, told)
@@ -159,7 +167,8 @@ class SealedTraffic:
             await self._abort(route, "blockedbyclient")
             return
         self._keys[request] = match.key
-        if match.exchange.pending:
+        waits_in_vain = _was_given_up(match.exchange) and not _is_main_document(request)
+        if match.exchange.pending or (self._given_to is not None and waits_in_vain):
             self._now.schedule.never(request)
             session.ledger.changed.set()
         elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:
@@ -300,6 +309,11 @@ def _moments(recording: NetworkRecording) -> Iterator[Moment]:
     for event in recording.sockets:
         if not isinstance(event, SocketOpened) and _sender(event) == "server":
             yield event.moment
+
+
+def _was_given_up(exchange: Exchange) -> bool:
+    """Say whether a page stopped waiting for an answer: its own doing, or that of whoever took it elsewhere."""
+    return exchange.response is None and exchange.failure == GIVEN_UP
 
 
 def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:

@@ -16,17 +16,21 @@ from eikon_engine.browser.rest import Rest
 from eikon_engine.browser.session_storage import open_filled_page
 from eikon_engine.browser.worker_script import worker_script
 from eikon_engine.errors import TraceFieldError
+from eikon_engine.redact.memory import DigestMemory
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.relocated_redaction import redactor_for
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.stand_ins import StandIns
 from eikon_engine.trace.url_map import UrlMap
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
-    from playwright.async_api import Browser, BrowserContext, Page
+    from playwright.async_api import Browser, BrowserContext, Page, Request
 
+    from eikon_engine.browser.arrivals import DevTools
     from eikon_engine.browser.traffic import Traffic
+    from eikon_engine.redact.found import FoundSecrets
     from eikon_engine.trace.blobs import BlobStore
     from eikon_engine.trace.environment import Environment
 
@@ -60,6 +64,10 @@ class SessionOptions:
     """Whether the page's clock runs by itself: for recordings only, a replay steps it."""
     urls: UrlMap = field(default_factory=UrlMap)
     """From the addresses of the recording to those of the deployment that is visited."""
+    found: FoundSecrets | None = None
+    """Secrets that are found while pages run; None in a replay, and where a recording looks for none."""
+    stand_ins: StandIns = field(default_factory=StandIns)
+    """What stands for found secrets: those of `found`, or those of the recording that is replayed."""
     proxy: str | None = None
     """Where everything goes that no route meets, loopback included; the network if left out."""
 
@@ -80,12 +88,20 @@ class Session:
     traffic: Traffic
     kept: frozenset[str] = frozenset()
     """Names of the secrets that are kept out by now."""
+    found: FoundSecrets | None = None
+    """Secrets that are found while pages run."""
+    memory: DigestMemory = field(default_factory=DigestMemory)
+    """What was digested while secrets were still being found."""
+    scripts: dict[str, str] = field(default_factory=dict)
+    """Digests of inline scripts without secrets, by those of the scripts that pages have."""
     redirects_served: int = 0
     """How many recorded redirects of documents were replayed by a navigation of our own."""
     urls: UrlMap = field(default_factory=UrlMap)
     """What `redactor` maps addresses by."""
     uploads: BlobStore | None = None
     """Where the content of uploaded files lies."""
+    hearers: list[Callable[[DevTools], None]] = field(default_factory=list)
+    """What is given the protocol session of each page that a recording listens to, before it is switched on."""
 
     def page(self, ordinal: int) -> Page | None:
         """Return a page by ordinal; None if it is not open."""
@@ -105,10 +121,27 @@ class Session:
             names = ("PASSWORD", *(f"PASSWORD_{number}" for number in range(2, len(taken) + 3)))
             name = next(name for name in names if name not in taken)
             self.secrets = Secrets({**self.secrets.values, name: text})
-            self.restorer = Redactor(self.secrets.values)
+            self.restorer = Redactor(self.secrets.values, self.redactor.stand_ins)
         if name not in self.kept:
             self.kept |= {name}
-            self.redactor = redactor_for({each: self.secrets.values[each] for each in self.kept}, self.urls)
+            kept = {each: self.secrets.values[each] for each in self.kept}
+            self.redactor = redactor_for(kept, self.urls, self.redactor.stand_ins)
+
+    def learn_request(self, request: Request) -> None:
+        """Look for secrets in what a page sends, before any of it is written."""
+        if self.found is None:
+            return
+        discover, body = self.found.discover, request.post_data_buffer
+        self.found.learn(discover.in_address(request.url), made=True)
+        self.found.learn(discover.in_headers(request.headers.items()), made=True)
+        if body:
+            self.found.learn(discover.in_body(body, request.headers.get("content-type", "")), made=True)
+
+    def learn_text(self, text: str, *, made: bool) -> None:
+        """Look for secrets in a message or an address; `made` says that a page wrote it."""
+        if self.found is not None:
+            self.found.learn(self.found.discover.in_text(text), made=made)
+            self.found.learn(self.found.discover.in_address(text), made=made)
 
 
 @asynccontextmanager
@@ -124,14 +157,16 @@ async def open_session(browser: Browser, options: SessionOptions, traffic: Traff
         browser.on("disconnected", lambda _browser: ledger.mark_dead())
         rest = Rest(clock, ledger, options.environment.tick_ms)
         rest.acts_apart = options.environment.clock == "natural"
+        kept = {name: options.secrets.values[name] for name in options.kept_secrets}
         session = Session(
             context=context,
             ledger=ledger,
             rest=rest,
             environment=options.environment,
             secrets=options.secrets,
-            redactor=redactor_for({name: options.secrets.values[name] for name in options.kept_secrets}, options.urls),
-            restorer=Redactor(options.secrets.values),
+            redactor=redactor_for(kept, options.urls, options.stand_ins),
+            restorer=Redactor(options.secrets.values, options.stand_ins),
+            found=options.found,
             kept=options.kept_secrets,
             urls=options.urls,
             traffic=traffic,

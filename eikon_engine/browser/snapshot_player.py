@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.session import Session, SessionOptions
     from eikon_engine.browser.worker import Agrees
     from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import Timing
     from eikon_engine.trace.observation import Observation, PageObservation
 
 BLANK = "about:blank"
@@ -95,6 +96,7 @@ class SnapshotPlayer:
         action: actions.Action,
         recorded: Observation | None = None,
         agrees: Agrees | None = None,  # noqa: ARG002 - what is shown does not change by itself
+        timing: Timing | None = None,  # noqa: ARG002 - as above
     ) -> Performed:
         """Bind the target of the action on the page as it was before it, then move on to what it led to.
 

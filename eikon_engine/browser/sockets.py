@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.browser.background import Background
 from eikon_engine.errors import EikonError
-from eikon_engine.network.socket import ABNORMAL, message_key, socket_key
+from eikon_engine.network.socket import ABNORMAL, MESSAGE_TYPE, METHOD, message_key, socket_key
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -76,9 +76,12 @@ class LiveSockets:
 
     def note_sent(self, socket: int, url: str, content: str | bytes) -> None:
         """Note for the next observation that a page sent a message."""
-        url = self.session.redactor.text(url)
-        data = self.session.redactor.key_data(content.encode() if isinstance(content, str) else content)
-        self.session.ledger.note_key(self.names.sent(socket, url, data) if self.names else message_key(url, data))
+        sent = content.encode() if isinstance(content, str) else content
+        clean, data = self.session.redactor.text(url), self.session.redactor.key_data(sent)
+        key = self.names.sent(socket, clean, data) if self.names else message_key(clean, data)
+        if self.session.found is not None:
+            self.session.memory.note_request(key, METHOD, url, sent, MESSAGE_TYPE)
+        self.session.ledger.note_key(key)
 
     async def stop(self) -> None:
         """End what waits to be passed on."""

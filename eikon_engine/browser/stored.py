@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.browser.clean import clean
+from eikon_engine.redact.memory import stored_digest
 from eikon_engine.trace.observation import StoredItem
 
 if TYPE_CHECKING:
@@ -34,12 +34,8 @@ async def stored_items(session: Session) -> tuple[StoredItem, ...]:
     """Return what is kept for all open pages; a page that is going says nothing of its own."""
     pages = session.ledger.open_pages()
     cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each, session) for each in pages))
-    found = {_key(each): each for some in (cookies, *stores) for each in some}
+    found = {each.sort_key: each for some in (cookies, *stores) for each in some}
     return tuple(found[key] for key in sorted(found))
-
-
-def _key(item: StoredItem) -> tuple[str, str, int, str, str]:
-    return item.kind, item.place, -1 if item.page is None else item.page, item.name, item.digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +48,8 @@ class _Kept:
     value: str = field(repr=False)
     page: int | None = None
     is_brief: bool = False
+    is_hidden: bool = False
+    """Whether it is a cookie that no page can read."""
 
 
 async def _cookies(session: Session) -> list[StoredItem]:
@@ -69,6 +67,7 @@ async def _cookies(session: Session) -> list[StoredItem]:
             name=each["name"],
             value=each["value"],
             is_brief=0 < each.get("expires", -1) < end,
+            is_hidden=each.get("httpOnly", False),
         )
         for each in cookies
         if "name" in each and "value" in each
@@ -95,12 +94,27 @@ async def _of_page(ordinal: int, page: Page, session: Session) -> list[StoredIte
 
 
 def _item(session: Session, kept: _Kept) -> StoredItem:
-    value = session.redactor.text(kept.value).encode("utf-8", "surrogatepass")
+    value = _clean_value(session, kept)
+    digest = stored_digest(value)
+    if session.found is not None:
+        session.memory.note_stored(digest, value if kept.is_hidden else kept.value)
     return StoredItem(
         kind=kept.kind,
         place=clean(session, kept.place),
         name=clean(session, kept.name),
-        digest=hashlib.sha256(value).hexdigest(),
+        digest=digest,
         page=kept.page,
         is_brief=kept.is_brief,
     )
+
+
+def _clean_value(session: Session, kept: _Kept) -> str:
+    """Return a value without secrets, after looking for one in it."""
+    redact, found = session.redactor.text, session.found
+    if found is None:
+        return redact(kept.value)
+    if kept.kind != "cookie":
+        found.learn(found.discover.in_storage(kept.name, kept.value), made=True)
+        return redact(kept.value)
+    found.learn(found.discover.in_cookie(kept.name, kept.value, is_hidden=kept.is_hidden), made=not kept.is_hidden)
+    return found.cookie_value(kept.name, kept.value, redact, is_hidden=kept.is_hidden)

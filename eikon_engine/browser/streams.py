@@ -230,6 +230,8 @@ class StreamCapture:
         devtools.on("Network.dataReceived", self._on_data)
         devtools.on("Network.loadingFinished", self._on_end)
         devtools.on("Network.loadingFailed", self._on_end)
+        for hear in self._session.hearers:
+            hear(devtools)
         self._sessions.append(devtools)
 
     def _on_sent(self, target: str, event: dict[str, Any]) -> None:

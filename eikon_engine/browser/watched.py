@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.worker import Agrees, Performed, Worker
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import Timing
     from eikon_engine.trace.observation import Observation
 
 
@@ -23,10 +24,14 @@ class WatchedWorker:
         self._sink = sink
 
     async def execute(
-        self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None
+        self,
+        action: Action,
+        recorded: Observation | None = None,
+        agrees: Agrees | None = None,
+        timing: Timing | None = None,
     ) -> Performed:
-        """Perform exactly one action; `recorded` is what the recording saw after it, `agrees` compares with that."""
-        return await self._worker.execute(action, recorded, agrees)
+        """Perform exactly one action, see `Worker.execute`."""
+        return await self._worker.execute(action, recorded, agrees, timing)
 
     async def picture(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""

@@ -18,7 +18,8 @@ from eikon_engine.browser.session import SessionOptions, open_session
 from eikon_engine.browser.snapshot import capture_page
 from eikon_engine.errors import ActionError, BrowserDiedError, DialogMissingError
 from eikon_engine.trace.actions import AnswerDialog, Assert, Drag, ExtractDom, Note, Screenshot
-from eikon_engine.trace.execution import Failed, Result, Succeeded
+from eikon_engine.trace.execution import Failed, Result, Succeeded, Timing
+from eikon_engine.trace.observation import Observation
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import NetworkOutcome
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.dom import PageSnapshot
-    from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity
 
 
@@ -71,9 +71,16 @@ class Worker(Protocol):
     """Something that performs actions one at a time."""
 
     async def execute(
-        self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None
+        self,
+        action: Action,
+        recorded: Observation | None = None,
+        agrees: Agrees | None = None,
+        timing: Timing | None = None,
     ) -> Performed:
-        """Perform exactly one action; `recorded` is what the recording saw after it, `agrees` compares with that."""
+        """Perform exactly one action; `recorded` is what the recording saw after it, `agrees` compares with that.
+
+        `timing` is its place in the timeline of the recording, where steps before it were edited.
+        """
 
     async def picture(self, page: int) -> bytes | None:
         """Take a PNG of a page; None if it is not open."""
@@ -105,7 +112,11 @@ class BrowserWorker:
         self.session = session
 
     async def execute(
-        self, action: Action, recorded: Observation | None = None, agrees: Agrees | None = None
+        self,
+        action: Action,
+        recorded: Observation | None = None,
+        agrees: Agrees | None = None,
+        timing: Timing | None = None,
     ) -> Performed:
         """Perform exactly one action, let its page time pass, and observe.
 
@@ -119,12 +130,16 @@ class BrowserWorker:
         patience = max(SILENCE_S, 2 * action.timeout_ms / 1000)
         try:
             async with asyncio.timeout(patience):
-                return await self._execute(action, recorded, agrees)
+                return await self._execute(action, recorded or timing, agrees, timing)
         except TimeoutError as error:
             message = f"{action.type} was not over within {patience:.0f} s; the browser does not answer"
             raise BrowserDiedError(message) from error
 
-    async def _execute(self, action: Action, recorded: Observation | None, agrees: Agrees | None) -> Performed:
+    async def _execute(
+        self, action: Action, recorded: Observation | Timing | None, agrees: Agrees | None, timing: Timing | None
+    ) -> Performed:
+        if timing is not None:
+            self.session.rest.skip(timing.actions_before)
         await self.session.rest.begin(*self._begin_ms(recorded))
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)
@@ -180,11 +195,11 @@ class BrowserWorker:
         return clean_snapshot(self.session, await capture_page(require_page(self.session, page)))
 
     async def picture(self, page: int) -> bytes | None:
-        """Take a PNG of a page; None if it is not open."""
+        """Take a PNG of a page; None if it is not open, or waits for a document that the recording brings later."""
         from playwright.async_api import Error
 
         shown = self.session.page(page)
-        if shown is None:
+        if shown is None or (self.session.rest.agenda is not None and self.session.ledger.is_leaving(shown)):
             return None
         try:
             return await shown.screenshot(animations="allow", caret="initial", timeout=10_000)
@@ -213,7 +228,7 @@ class BrowserWorker:
         restored = self.session.restorer.restore_texts(data)
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
-    def _begin_ms(self, recorded: Observation | None) -> tuple[float | None, float | None]:
+    def _begin_ms(self, recorded: Observation | Timing | None) -> tuple[float | None, float | None]:
         """Return when an action has to begin, and to act: live, only the pauses of natural time count."""
         if recorded is None:
             return None, None
@@ -221,11 +236,16 @@ class BrowserWorker:
             return recorded.begun_ms, recorded.acted_ms
         return recorded.begun_ms if self.session.environment.clock == "natural" else None, None
 
-    def _settle_ms(self, action: Action, recorded: Observation | None) -> float:
+    def _settle_ms(self, action: Action, recorded: Observation | Timing | None) -> float:
         """Let as much page time pass as in the recording, minus what the action has used already."""
-        if recorded is None:
+        if recorded is None or recorded.virtual_ms is None or self._lets_settle(recorded):
             return 0.0 if isinstance(action, LOOKING) else self.session.environment.settle_ms
         return max(0.0, recorded.virtual_ms - self.session.rest.used_ms)
+
+    def _lets_settle(self, recorded: Observation | Timing) -> bool:
+        """Say whether pages are let come to rest though the agent did not wait: live, and where a timeline is found."""
+        unsettled = isinstance(recorded, Observation) and not recorded.settled
+        return unsettled and (self.session.rest.agenda is None or self.session.rest.settles)
 
     def _unasked_answers(self, asked: _Asked) -> ActionError | None:
         missing = len(self.session.ledger.answers) if asked.uses_answers else 0

@@ -14,6 +14,7 @@ from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.find import find_obstacles, status_of
 from eikon_engine.certify.overlay import BlobsOnTop
 from eikon_engine.certify.runs import replay_together
+from eikon_engine.certify.settle import find_unrepeated, settle
 from eikon_engine.certify.stress import busy_machine
 from eikon_engine.divergence.masks import mask_observation
 from eikon_engine.errors import NetworkPartMissingError, UsageError
@@ -28,8 +29,9 @@ from eikon_engine.trace.certificate import (
 )
 from eikon_engine.trace.json_value import canonical_json
 from eikon_engine.trace.mask import describe_mask
-from eikon_engine.trace.patch import TracePatch, render_patch
+from eikon_engine.trace.patch import TracePatch, render_patch, variables_patch
 from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes, trace_file, write_trace
+from eikon_engine.trace.variables import demand_values
 from eikon_engine.trace.volatile import describe as describe_rule
 from eikon_engine.trace.wording import counted
 
@@ -64,7 +66,9 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
 
     Raises:
         NetworkPartMissingError: there is no recorded network to replay.
-        UsageError: one run is asked for, or the bundle changed while it was replayed.
+        UsageError: one run is asked for, the bundle changed while it was replayed, or no action uses a variable that
+            is given.
+        VariableMissingError: a variable of the trace has no value.
         EikonError: the trace cannot be read, or a run could not come to its end.
     """
     if options.runs < LEAST_RUNS:
@@ -75,8 +79,12 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     _require_network(bundle, options)
     replay = run_many or replay_together(options)
     dom = BlobsOnTop(bundle.dom)
-    draft = Draft(original=original, dom=dom, doublings=options.doublings)
+    demand_values(original, options.variables)
+    given = variables_patch(original, options.variables).operations
+    draft = Draft(original=original, dom=dom, doublings=options.doublings, given=given)
     with busy_machine() if options.stress else nullcontext():
+        if options.network == "sealed" and draft.is_unsettled:
+            await settle(bundle, draft, options)
         for number in range(1, options.rounds + 1):
             done = await _round(bundle, draft, replay, (number, options.runs))
             said = draft.grow(done.agreements, done.runs) if done.findings else ""
@@ -100,13 +108,14 @@ async def _round(bundle: Bundle, draft: Draft, replay: RunMany, counts: tuple[in
     trace = draft.trace
     runs = await replay(replace(bundle, trace=trace, dom=draft.dom), counts[1])
     agreements = agree(trace, runs)
+    found = (*find_obstacles(agreements, runs), *find_unrepeated(bundle, draft, runs))
     return Round(
         number=counts[0],
         patch=draft.patch,
         trace=trace,
         runs=runs,
         agreements=agreements,
-        findings=find_obstacles(agreements, runs),
+        findings=found,
     )
 
 

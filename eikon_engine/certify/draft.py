@@ -14,12 +14,14 @@ from eikon_engine.certify.agree import reached
 from eikon_engine.certify.propose_baseline import baseline_of, is_met_otherwise, lacks_baseline
 from eikon_engine.certify.propose_masks import propose_masks
 from eikon_engine.certify.propose_rules import propose_rules
+from eikon_engine.trace.outdated import lacks_edited_steps
 from eikon_engine.trace.patch import (
     AddMask,
     AddRule,
     SetEnvironment,
     SetObservation,
     SetSettle,
+    SetTimeline,
     TracePatch,
     apply_patch,
 )
@@ -34,9 +36,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.patch import Operation
+    from eikon_engine.trace.timeline import Moved
     from eikon_engine.trace.volatile import VolatileRule
 
 SHOWN_ACTIONS: Final = 3
+NOT_WAITED_FOR: Final = "the agent did not wait for its pages to come to rest"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -47,18 +51,29 @@ class Draft:
     dom: BlobStore
     """Where snapshots of new baselines are put."""
     doublings: int
+    given: tuple[Operation, ...] = ()
+    """Changes that are asked for, before any other."""
     environment: SetEnvironment | None = None
+    timeline: SetTimeline | None = None
     rules: list[VolatileRule] = field(default_factory=list)
     baselines: dict[str, SetObservation] = field(default_factory=dict)
     settles: dict[str, SetSettle] = field(default_factory=dict)
     masks: list[Mask] = field(default_factory=list)
     doubled: Counter[str] = field(default_factory=Counter)
     """How often the page time of an action was doubled."""
+    _without_baseline: frozenset[str] = field(init=False)
+    """Actions of which the recording has none."""
+
+    def __post_init__(self) -> None:
+        """Look through the trace."""
+        actions = (each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken)
+        self._without_baseline = frozenset(each.id for each in actions if each.baseline is None)
 
     @property
     def patch(self) -> TracePatch:
         """Return the changes so far."""
-        operations: list[Operation] = [self.environment] if self.environment is not None else []
+        operations = [*self.given, *([self.environment] if self.environment is not None else [])]
+        operations += [self.timeline] if self.timeline is not None else []
         operations += (AddRule(rule=rule) for rule in self.rules)
         operations += self.baselines.values()
         operations += self.settles.values()
@@ -79,6 +94,31 @@ class Draft:
                 return said
         return ""
 
+    @property
+    def is_unsettled(self) -> bool:
+        """Say whether an agent was watched that did not wait for its pages, and a recorded network answers."""
+        return self.is_of_agent and self.original.network is not None and not self.original.network.timeline
+
+    @property
+    def is_of_agent(self) -> bool:
+        """Say whether an agent was watched, whose recording has no baselines of its own."""
+        actions = (each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken)
+        unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
+        return unsettled or (self.original.network is not None and bool(self.original.network.timeline))
+
+    def settle(
+        self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen], timeline: tuple[Moved, ...]
+    ) -> None:
+        """Take the timeline and the baselines of runs in which pages were waited for."""
+        self.timeline = SetTimeline(timeline=timeline, reason=NOT_WAITED_FOR)
+        for each in reached(agreements):
+            if lacks_baseline(each, runs[0]):
+                self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, NOT_WAITED_FOR)
+
+    def find_rules(self, runs: Sequence[RunSeen]) -> str:
+        """Add rules for what the runs asked for, and say so; empty if there are none."""
+        return self._add_rules((), runs)
+
     def _add_environment(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
         here = runs[0].outcome.environment
         if self.trace.environment is not None or here is None:
@@ -88,8 +128,9 @@ class Draft:
         return "an environment, as the recording kept none"
 
     def _add_rules(self, _agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen]) -> str:
-        if self.trace.network is None:
-            return ""
+        asked = apply_patch(self.original, TracePatch(operations=self.given))
+        if self.trace.network is None or lacks_edited_steps(asked):
+            return ""  # what an edited mission asks for is no chance: a rule would answer it as if nothing was edited
         known = (*self.trace.network.rules, *self.rules)
         new = propose_rules([run.outcome.network.misses for run in runs], known)
         self.rules.extend(new)
@@ -123,12 +164,16 @@ class Draft:
         if len(self.masks) > before:
             names = [mask.name for mask in self.masks[before:]]
             return f"{'mask' if len(names) == 1 else 'masks'} {', '.join(names)}"
-        other = [each for each in agreements if is_met_otherwise(each) and each.recorded.id not in self.baselines]
+        other = [each for each in agreements if is_met_otherwise(each) and self._may_have_another(each.recorded.id)]
         for each in other:
             first = each.diverged[0]
             reason = f"{len(runs)} of {len(runs)} runs agreed against the recording: {first.code}: {first.message}"
             self.baselines[each.recorded.id] = baseline_of(each, runs[0], self.dom, reason)
         return f"a new baseline for {_ids(other)}" if other else ""
+
+    def _may_have_another(self, name: str) -> bool:
+        """Say whether a baseline may be given: once, and again where the recording has none and times have changed."""
+        return name not in self.baselines or name in self._without_baseline
 
     def _double(self, action: ActionAgreement) -> None:
         name = action.recorded.id

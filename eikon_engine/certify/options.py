@@ -30,6 +30,8 @@ class CertifyOptions:
     network: Literal["sealed", "live"] = "sealed"
     browser_path: Path | None = None
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Values of variables of the trace; those that are not the recorded ones become so with the proposed changes."""
     doublings: int = 3
     """How often the page time of an action is doubled before something else is proposed."""
     rounds: int = 12

@@ -27,7 +27,7 @@ def lacks_baseline(action: ActionAgreement, run: RunSeen) -> bool:
         return False
     hit = run.hits.get((action.place.subgoal, action.place.sequence))
     known = hit is not None and _new_identities(action, hit) != (None, None)
-    return recorded.observation is None or known or _unknown_failure(action)
+    return recorded.baseline is None or known or _unknown_failure(action)
 
 
 def is_met_otherwise(action: ActionAgreement) -> bool:
@@ -40,7 +40,7 @@ def is_met_otherwise(action: ActionAgreement) -> bool:
 
 def baseline_of(action: ActionAgreement, run: RunSeen, dom: BlobStore, reason: str) -> SetObservation:
     """Make a baseline of what a run showed, its snapshots put into `dom`."""
-    observation = action.recorded.observation
+    observation = action.recorded.baseline
     if observation is None or action.diverged:
         observation = _with_snapshots(action, run, dom)
     hit = run.hits.get((action.place.subgoal, action.place.sequence))

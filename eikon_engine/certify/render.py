@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.outcome.printable import printable
-from eikon_engine.trace.patch import describe, reason_of
+from eikon_engine.trace.patch import SetObservation, describe, reason_of
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from eikon_engine.certify.certification import CertificationReport, Finding
+    from eikon_engine.trace.patch import Operation
 
 SHOWN_FINDINGS: Final = 8
+SHOWN_ALIKE: Final = 3
 
 
 def render_certification(report: CertificationReport) -> str:
@@ -27,9 +29,22 @@ def _lines(report: CertificationReport) -> Iterator[str]:
         yield from _finding(finding)
     if len(report.findings) > SHOWN_FINDINGS:
         yield f"  and {len(report.findings) - SHOWN_FINDINGS} more after these, mostly consequences; --json has all"
-    for operation in report.patch.operations:
-        yield f"  {'changed' if report.accepted else 'proposed'}: {describe(operation)}"
-        yield f"      because {reason_of(operation)}"
+    done = "changed" if report.accepted else "proposed"
+    for reason, group in _alike(report.patch.operations):
+        if len(group) > SHOWN_ALIKE:
+            yield f"  {done}: take new baselines for {counted(len(group), 'action')}"
+        else:
+            yield from (f"  {done}: {describe(each)}" for each in group)
+        yield f"      because {reason}"
+
+
+def _alike(operations: Sequence[Operation]) -> Iterator[tuple[str, list[Operation]]]:
+    """Put baselines together that are taken for the same reason."""
+    groups: dict[tuple[str, str], list[Operation]] = {}
+    for each in operations:
+        own = "" if isinstance(each, SetObservation) else describe(each)
+        groups.setdefault((reason_of(each), own), []).append(each)
+    return ((reason, group) for (reason, _), group in groups.items())
 
 
 def _verdict(report: CertificationReport) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,12 @@ from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eikon_engine.browser.worker import Performed
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.certify.seen import RunMany
+    from eikon_engine.network.moment import Moment
     from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.replay.run import Run
     from eikon_engine.trace.bundle import Bundle
@@ -40,8 +44,11 @@ class Witness:
                 self.gallery.setdefault(page_key(page), snapshot)
 
 
-def replay_together(options: CertifyOptions) -> RunMany:
-    """Return the way to replay a bundle several times at once, in one browser."""
+def replay_together(options: CertifyOptions, given: Callable[[int, Moment], None] | None = None) -> RunMany:
+    """Return the way to replay a bundle several times at once, in one browser.
+
+    The first of them tells what was `given` when, if somebody wants to hear it; then all wait for their pages.
+    """
 
     async def replay(bundle: Bundle, runs: int) -> tuple[RunSeen, ...]:
         gallery: dict[PageKey, PageSnapshot] = {}
@@ -57,7 +64,10 @@ def replay_together(options: CertifyOptions) -> RunMany:
 
         with tempfile.TemporaryDirectory(prefix="eikon-certify-") as folder:
             chosen = [
-                _replay_options(options, witness, Path(folder) / str(number))
+                replace(
+                    _replay_options(options, witness, Path(folder) / str(number)),
+                    given=None if given is None else given if number == 0 else _unheard,
+                )
                 for number, witness in enumerate(witnesses)
             ]
             done = await replay_many(bundle, chosen, parallel=parallel, ended=tell)
@@ -70,6 +80,10 @@ def replay_together(options: CertifyOptions) -> RunMany:
         )
 
     return replay
+
+
+def _unheard(_was: int, _moment: Moment) -> None:
+    """Tell nobody."""
 
 
 def _replay_options(options: CertifyOptions, witness: Witness, folder: Path) -> ReplayOptions:

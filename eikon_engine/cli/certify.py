@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="What answers requests; live does the mission for real, once for each run.",
 )
+@click.option(
+    "--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable of the trace; may be repeated."
+)
 @click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
@@ -38,6 +41,7 @@ def certify_command(
     *,
     bundle: Path,
     accepted: bool,
+    variables: tuple[str, ...],
     secrets: tuple[str, ...],
     secret_file: Path | None,
     as_json: bool,
@@ -50,8 +54,14 @@ def certify_command(
     """
     from eikon_engine.certify.options import CertifyOptions
     from eikon_engine.replay.secret_sources import gather_secrets
+    from eikon_engine.trace.variables import parse_variables
 
-    chosen = CertifyOptions(secrets=gather_secrets(secrets, secret_file), progress=_progress, **options)
+    chosen = CertifyOptions(
+        secrets=gather_secrets(secrets, secret_file),
+        variables=parse_variables(variables),
+        progress=_progress,
+        **options,
+    )
     report = _certify(bundle, chosen, accepted=accepted)
     _show(report, as_json=as_json)
     return report.exit_status

@@ -41,17 +41,37 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
         "export": CommandEntry(
             module="eikon_engine.cli.export",
             attribute="export_command",
-            summary="Write the recorded network of a bundle as HAR.",
+            summary="Write a bundle for others: as a Playwright test, its network as HAR, or one file.",
+        ),
+        "import": CommandEntry(
+            module="eikon_engine.cli.import_recording",
+            attribute="import_command",
+            summary="Make a bundle of the recording of another tool.",
+        ),
+        "record": CommandEntry(
+            module="eikon_engine.cli.record",
+            attribute="record_command",
+            summary="Record a mission that is done now.",
         ),
         "replay": CommandEntry(
             module="eikon_engine.replay.replay_cli",
             attribute="replay_command",
             summary="Replay a recorded mission and stop at the first divergence.",
         ),
+        "scan": CommandEntry(
+            module="eikon_engine.cli.scan",
+            attribute="scan_command",
+            summary="Search a bundle or a run for secrets that were missed.",
+        ),
         "schema": CommandEntry(
             module="eikon_engine.cli.schema",
             attribute="schema_command",
             summary="Print the JSON Schema of the trace format.",
+        ),
+        "trace": CommandEntry(
+            module="eikon_engine.cli.trace",
+            attribute="trace_command",
+            summary="Show a bundle, and change a copy of it.",
         ),
     }
 )

@@ -76,8 +76,8 @@ def _differing(recorded: Environment, here: Environment) -> tuple[str, ...]:
 
 
 def _said(name: str, recorded: Environment) -> bool:
-    """Leave out a kind that older recordings did not keep; fonts that cannot be told count as others."""
-    return name != "browser_kind" or bool(recorded.browser_kind)
+    """Leave out a kind or flags that a recording does not know; fonts that cannot be told count as others."""
+    return name not in {"browser_kind", "flags"} or bool(getattr(recorded, name))
 
 
 def _shown(name: str, recorded: Environment, here: Environment) -> tuple[str, str]:

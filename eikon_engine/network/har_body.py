@@ -67,7 +67,8 @@ def request_body(post_data: HarNode, media_type: str, read_attachment: Attachmen
     parameters = [(each.text("name"), each.text_if_there("value") or "") for each in post_data.nodes("params")]
     if parameters and media_type.partition(";")[0].strip().lower() == _URLENCODED:
         return HarBody(data=urlencode(parameters).encode())
-    return HarBody(missing="the HAR holds no text of the request's body") if parameters else HarBody()
+    told = "the HAR holds no text of the request's body" if parameters else post_data.text_if_there("comment")
+    return HarBody(missing=told)
 
 
 def _body(node: HarNode, media_type: str, read_attachment: AttachmentReader) -> HarBody | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin, urlsplit
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 NO_ANSWER: Final = frozenset({0, -1})
 """Statuses of entries without an answer: Chrome and mitmproxy write 0, Playwright -1."""
+ATTACHMENT: Final = "attachment"
 OURS: Final = "_eikon"
 """Our own field of an entry."""
 NO_BODY: Final = frozenset({204, 205, 304})
@@ -46,12 +48,15 @@ class HarEntry:
     method: str
     url: str
     headers: HeaderPairs
-    sent: HarBody
+    read_sent: Callable[[], HarBody]
+    """Reads the body of the request: all bodies together may be more than fits into memory."""
     status: int | None
     status_text: str
     response_headers: HeaderPairs
-    content: HarBody
+    read_content: Callable[[], HarBody]
     error: str | None
+    became_file: bool
+    """Whether the browser ended the request to save the answer as a file, whose content no HAR has."""
     redirect: str | None
     """Where the answer leads, as an absolute URL."""
     resource_type: str
@@ -79,11 +84,13 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
     """
     request, response = node.node("request"), node.node_if_there("response")
     url, method = _url(request), request.text("method")
-    headers, sent = _sent(request, read_attachment)
+    headers, read_sent = _sent(request, read_attachment)
     status = _status(response) if response is not None else 0
-    error = _error(node, response)
-    answered = response is not None and error is None and (status > 0 or _schemeless(node))
     answer_headers = _headers(response, possible_of_answer, _one_by_one) if response is not None else ()
+    error = _error(node, response)
+    became_file = bool(error) and status > 0 and _is_attached(answer_headers)
+    error = None if became_file else error
+    answered = response is not None and error is None and (status > 0 or _schemeless(node))
     redirect = _redirect(url, status, answer_headers, response) if answered else None
     resource_type = _resource_type(node, headers)
     return HarEntry(
@@ -91,12 +98,17 @@ def read_entry(node: HarNode, read_attachment: AttachmentReader) -> HarEntry:
         method=method,
         url=url,
         headers=headers,
-        sent=sent,
+        read_sent=read_sent,
         status=status if answered else None,
         status_text=(response.text_if_there("statusText") or "") if response is not None else "",
         response_headers=answer_headers,
-        content=_content(response, method, answer_headers, read_attachment) if response and answered else HarBody(),
+        read_content=partial(HarBody, data=b"")
+        if became_file
+        else partial(_content, response, method, answer_headers, read_attachment)
+        if response and answered
+        else HarBody,
         error=error,
+        became_file=became_file,
         redirect=redirect,
         resource_type=resource_type,
         is_navigation=header(headers, "sec-fetch-mode") == "navigate" or resource_type == "document",
@@ -149,21 +161,25 @@ def _one_by_one(headers: HeaderPairs) -> HeaderPairs:
     return tuple((name, line) for name, value in headers for line in value.split("\n"))
 
 
+def _is_attached(headers: HeaderPairs) -> bool:
+    return header(headers, "content-disposition").strip().lower().startswith(ATTACHMENT)
+
+
 def _schemeless(node: HarNode) -> bool:
     """Say whether status 0 is that of an answer: we write it for schemes that know none, others for no answer."""
     ours = node.value.get(OURS)
     return isinstance(ours, Mapping) and ours.get("end", "response") == "response"
 
 
-def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPairs, HarBody]:
+def _sent(request: HarNode, read_attachment: AttachmentReader) -> tuple[HeaderPairs, Callable[[], HarBody]]:
     headers, post_data = _headers(request, possible_of_request), request.node_if_there("postData")
     if post_data is None:
-        return headers, HarBody()
+        return headers, HarBody
     told = header(headers, "content-type")
     media_type = told or post_data.text_if_there("mimeType") or ""
     if media_type and not told:
         headers = (*headers, ("content-type", media_type))
-    return headers, request_body(post_data, media_type, read_attachment)
+    return headers, partial(request_body, post_data, media_type, read_attachment)
 
 
 def _content(response: HarNode, method: str, headers: HeaderPairs, read_attachment: AttachmentReader) -> HarBody:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from pydantic import ValidationError
 
@@ -18,10 +18,11 @@ from eikon_engine.network.store import NetworkRecording, NetworkWriter, read_net
 from eikon_engine.trace.redaction import Redactor, without_encodings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from eikon_engine.network.exchange import HeaderPairs
+    from eikon_engine.network.har_file import HarFile
     from eikon_engine.network.har_node import HarNode
     from eikon_engine.trace.blobs import BlobRef
 
@@ -30,6 +31,8 @@ SOCKETS: Final = ("ws:", "wss:")
 PREFLIGHT: Final = "preflight"
 """What the browser asks on its own behalf, and in a sealed replay answers itself."""
 NOT_MODIFIED: Final = 304
+MomentOf: TypeAlias = "Callable[[float], tuple[int, float]]"
+"""Returns phase and page time, see `Moment`, of something that came at a time since 1970, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +43,14 @@ class HarImport:
     warnings: tuple[str, ...]
 
 
-def import_har(path: Path, folder: Path, redactor: Redactor | None = None) -> HarImport:
+def import_har(
+    path: Path, folder: Path, redactor: Redactor | None = None, *, moment_of: MomentOf | None = None
+) -> HarImport:
     """Write the exchanges of a HAR into a new network part in `folder`, and read it.
 
     `path` is a `.har` file, with attached bodies beside it or without, or a `.zip` with both. `redactor` replaces the
-    values of secrets, as recording does; a HAR that we exported holds none and is taken as it is.
+    values of secrets, as recording does; a HAR that we exported holds none and is taken as it is, with its own moments.
+    Without `moment_of`, nothing is known of when something in another HAR came but its order.
 
     Raises:
         TraceMissingError: there is no such file.
@@ -64,11 +70,33 @@ def import_har(path: Path, folder: Path, redactor: Redactor | None = None) -> Ha
                 writer.append(exchange)
             warnings: tuple[str, ...] = ()
         else:
-            reading = _Reading(writer=writer, redactor=redactor or Redactor({}))
-            kept = [read_entry(node, har.read_attachment) for node in har.entries if reading.wants(node)]
-            reading.write(chains(kept))
-            warnings = tuple(reading.warnings)
+            warnings = _write_foreign(har, writer, redactor, moment_of)
     return HarImport(recording=read_network(folder), warnings=warnings)
+
+
+def import_entries(
+    har: HarFile, folder: Path, redactor: Redactor | None = None, *, moment_of: MomentOf | None = None
+) -> HarImport:
+    """Write the exchanges of entries that another program wrote into a new network part in `folder`, and read it.
+
+    `moment_of`: see `import_har`.
+
+    Raises:
+        TraceFieldError: an entry is none; the message names it.
+        OutputError: `folder` cannot be written.
+    """
+    with NetworkWriter(folder) as writer:
+        warnings = _write_foreign(har, writer, redactor, moment_of)
+    return HarImport(recording=read_network(folder), warnings=warnings)
+
+
+def _write_foreign(
+    har: HarFile, writer: NetworkWriter, redactor: Redactor | None, moment_of: MomentOf | None
+) -> tuple[str, ...]:
+    reading = _Reading(writer=writer, redactor=redactor or Redactor({}), moment_of=moment_of)
+    kept = [read_entry(node, har.read_attachment) for node in har.entries if reading.wants(node)]
+    reading.write(chains(kept))
+    return tuple(reading.warnings)
 
 
 def chains(entries: Iterable[HarEntry]) -> tuple[tuple[HarEntry, ...], ...]:
@@ -101,6 +129,7 @@ class _Reading:
 
     writer: NetworkWriter
     redactor: Redactor
+    moment_of: MomentOf | None = None
     warnings: list[str] = field(default_factory=list)
     occurrences: Counter[str] = field(default_factory=Counter)
 
@@ -118,26 +147,31 @@ class _Reading:
         """Write the chains, numbered by their beginning and their end."""
         ordered = sorted(found, key=lambda chain: chain[0].started_ms)
         begin = ordered[0][0].started_ms if ordered else 0.0
+        moment_of = self.moment_of or (lambda at_ms: (0, at_ms - begin))
         ended = [chain for chain in ordered if not _pending(chain[-1])]
         ended.sort(key=_end_ms)
         completions = {id(chain): place for place, chain in enumerate(ended)}
         for ordinal, chain in enumerate(ordered):
             completion = completions.get(id(chain))
             try:
-                self.writer.append(self._exchange(chain, ordinal, completion, begin))
+                self.writer.append(self._exchange(chain, ordinal, completion, moment_of))
             except ValidationError as error:
                 raise entry_fault(chain[0].node, error) from error
 
-    def _exchange(self, chain: tuple[HarEntry, ...], ordinal: int, completion: int | None, begin: float) -> Exchange:
+    def _exchange(
+        self, chain: tuple[HarEntry, ...], ordinal: int, completion: int | None, moment_of: MomentOf
+    ) -> Exchange:
         first, last = chain[0], chain[-1]
         redact = self.redactor.text
-        sent = None if not first.sent.data else self.redactor.data(first.sent.data)
-        if first.sent.missing is not None:
-            self._warn(first, f"{first.sent.missing}, so no request with a body finds it")
+        given = first.read_sent()
+        sent = None if not given.data else self.redactor.data(given.data)
+        if given.missing is not None:
+            self._warn(first, f"{given.missing}, so no request with a body finds it")
         key_body = without_encodings(sent) if sent is not None else None
         key = request_key(first.method, redact(first.url), key_body, first.content_type)
         self.occurrences[key] += 1
-        started = first.started_ms - begin
+        _, started = moment_of(first.started_ms)
+        phase, ended = moment_of(_end_ms(chain))
         hops = tuple(
             Hop(url=redact(hop.url), status=hop.status or 0, headers=self._headers(hop.response_headers))
             for hop in chain[:-1]
@@ -158,21 +192,25 @@ class _Reading:
             response=self._response(last),
             failure=last.error,
             started_ms=started,
-            completed_ms=None if completion is None else max(_end_ms(chain) - begin, started),
+            completed_ms=None if completion is None else max(ended, started),
             completion=completion,
+            phase=phase,
         )
 
     def _response(self, last: HarEntry) -> RecordedResponse | None:
         if last.status is None:
             return None
-        missing = last.content.missing
+        content = last.read_content()
+        missing = content.missing
+        if last.became_file:
+            self._warn(last, "it became a file, which the HAR does not hold; an empty one takes its place")
         if last.redirect is not None:
             missing = f"the HAR has no entry for where it leads, {self.redactor.text(last.redirect)}"
         if missing is not None:
             self._warn(last, missing)
         if last.status == NOT_MODIFIED:
             self._warn(last, "it was answered from the browser's cache, which a replay does not have")
-        data = last.content.data if missing is None else None
+        data = content.data if missing is None else None
         return RecordedResponse(
             url=self.redactor.text(last.url),
             status=last.status,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -48,7 +48,7 @@ class HarNode:
     def number(self, name: str) -> float:
         """Return a member that must be a finite number."""
         value = self.value.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
             raise field_error(self.source, self._path(name), "a finite number", value)
         return float(value)
 

@@ -60,7 +60,7 @@ def our_exchange(entries: tuple[HarEntry, ...], writer: NetworkWriter) -> Exchan
                 method=first.method,
                 url=first.url,
                 headers=first.headers,
-                body=_blob(writer, first.sent.data),
+                body=_blob(writer, first.read_sent().data),
                 resource_type=first.node.text("_resourceType"),
                 is_navigation=is_navigation,
                 frame=ours.text("frame"),
@@ -93,7 +93,7 @@ def _response(last: HarEntry, ours: HarNode, writer: NetworkWriter) -> RecordedR
         status=last.status or 0,
         status_text=last.status_text,
         headers=last.response_headers,
-        body=_blob(writer, last.content.data) if missing is None else None,
+        body=_blob(writer, last.read_content().data) if missing is None else None,
         body_missing=missing,
     )
 

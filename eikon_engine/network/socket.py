@@ -22,6 +22,8 @@ ABNORMAL = 1006
 """Close code of a connection that failed, or was lost (RFC 6455, section 7.1.5)."""
 CODES: Final[Mapping[Side, range]] = MappingProxyType({"page": range(1000, 5000), "server": range(2**16)})
 """Close codes by who sends them. Servers can send any two bytes, and Chromium tells the page whatever they say."""
+MESSAGE_TYPE: Final = "application/json"
+"""What messages are taken for in their keys, so that those in JSON are canonical."""
 INLINE_LIMIT = 4096
 """Texts of more bytes are kept as blobs."""
 
@@ -110,4 +112,4 @@ def close_words(code: int | None, reason: str) -> str:
 
 def message_key(url: str, content: bytes) -> str:
     """Give the key of a message that a page sends; JSON is canonical in it, as in requests."""
-    return request_key(METHOD, url, content, "application/json")
+    return request_key(METHOD, url, content, MESSAGE_TYPE)

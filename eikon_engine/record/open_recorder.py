@@ -12,15 +12,20 @@ from eikon_engine.browser.session import SessionOptions
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.errors import TraceFieldError, UsageError
+from eikon_engine.record.keep_out import keep_secrets_out
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.recorder import MissionRecorder, describe_error, new_mission_id
-from eikon_engine.record.start import keep_start, read_session_storage, read_storage_state
+from eikon_engine.record.start import keep_start, read_session_storage, without_secrets
 from eikon_engine.record.write import BundleWriter
+from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.skills import default_skills
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart, StartState
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.stand_ins import StandIns
+from eikon_engine.trace.start_state import read_storage_state
+from eikon_engine.trace.variables import demand_names
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
 TICK_MS: Final = 500.0
 NATURAL_TICK_MS: Final = 50.0
 """Longest steps in which a replay repeats time that ran by itself."""
-GIVE_IT = "name it in RecordOptions.secrets, keep it out of ids, and record again"
 
 
 @asynccontextmanager
@@ -58,31 +62,45 @@ async def open_recorder(
     """
     chosen = options or RecordOptions()
     launch = LaunchOptions(headless=chosen.headless, browser_path=chosen.browser_path, random_seed=chosen.random_seed)
-    storage_state, session_storage = _given(chosen)
+    given = _given(chosen)
     async with launch_browser(launch) as launched, AsyncExitStack() as stack:
-        session_options = SessionOptions(
-            environment=await _environment(launched, chosen),
-            storage_state=storage_state,
-            session_storage=session_storage,
-            secrets=Secrets(chosen.secrets),
-            kept_secrets=frozenset(chosen.secrets),
-            natural=chosen.clock == "natural",
-        )
+        session_options = _session_options(chosen, await _environment(launched, chosen), given)
         worker = await _opened(stack, launched, session_options)
         writer = BundleWriter(directory)
         worker.session.uploads = writer.files
         capture = NetworkCapture(worker.session, writer.network)
         await capture.start()
-        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen.now)
+        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen)
         start = await keep_start(worker, writer, session_options)
         environment = await _seen(worker, session_options.environment)
-        writer.begin(_header(worker.session.redactor.text(mission_text), mission_id, environment, start, chosen))
+        environment = without_secrets(worker.session, environment)
+        writer.begin(_clean_header(worker, _header(mission_text, mission_id, environment, start, chosen)))
         async with _ended(recorder, writer, capture, worker, chosen):
             yield recorder
 
 
+def _session_options(
+    options: RecordOptions, environment: Environment, given: tuple[StorageState | None, SessionStorage]
+) -> SessionOptions:
+    """Say what the session is made from, and whether secrets are looked for in it."""
+    found = FoundSecrets(options.redaction, options.new_key()) if options.redact else None
+    storage_state, session_storage = given
+    return SessionOptions(
+        environment=environment,
+        storage_state=storage_state,
+        session_storage=session_storage,
+        secrets=Secrets(options.secrets),
+        kept_secrets=frozenset(options.secrets),
+        natural=options.clock == "natural",
+        found=found,
+        stand_ins=found.stand_ins if found is not None else StandIns(),
+    )
+
+
 def _given(options: RecordOptions) -> tuple[StorageState | None, SessionStorage]:
-    return read_storage_state(options.storage_state), read_session_storage(options.session_storage)
+    demand_names(options.variables, "RecordOptions.variables")
+    given = options.storage_state
+    return None if given is None else read_storage_state(given), read_session_storage(options.session_storage)
 
 
 async def _opened(stack: AsyncExitStack, launched: LaunchedBrowser, options: SessionOptions) -> BrowserWorker:
@@ -113,7 +131,14 @@ def _header(
         environment=environment,
         start=start,
         network=NetworkPart(),
+        variables=dict(options.variables),
     )
+
+
+def _clean_header(worker: BrowserWorker, header: ExecutionTrace) -> ExecutionTrace:
+    redactor = worker.session.redactor
+    variables = {name: None if value is None else redactor.text(value) for name, value in header.variables.items()}
+    return header.model_copy(update={"mission_text": redactor.text(header.mission_text), "variables": variables})
 
 
 @asynccontextmanager
@@ -142,6 +167,7 @@ async def _ended(
             _warn(writer, capture, worker)
         finally:
             writer.end(options.now(), recorder.status)
+            keep_secrets_out(writer.directory, worker.session)
 
 
 def _demand_sound(ledger: PageLedger) -> None:
@@ -150,10 +176,8 @@ def _demand_sound(ledger: PageLedger) -> None:
 
 
 def _warn(writer: BundleWriter, capture: NetworkCapture, worker: BrowserWorker) -> None:
-    """Say what could not be kept, and which secrets were."""
-    left = (name for name in sorted(worker.session.kept) if writer.holds(worker.session.secrets.values[name].encode()))
-    clear = (f"secret {name} stands in clear in what was recorded; {GIVE_IT}" for name in left)
-    for warning in (*capture.warnings, *worker.network().notes, *clear):
+    """Say what could not be kept."""
+    for warning in (*capture.warnings, *worker.network().notes):
         writer.warn(warning)
 
 

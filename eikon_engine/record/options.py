@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from eikon_engine.redact.rules import RedactionRules
 from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Viewport
-from eikon_engine.trace.wall_clock import fresh_id, utc_now
+from eikon_engine.trace.wall_clock import fresh_id, fresh_key, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -49,6 +50,12 @@ class RecordOptions:
     """Page time that passes after each action."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values that are written nowhere, by name. A password that is only typed is one from that moment on."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Values of what stands as `{{name}}` in texts and URLs of actions; the trace keeps the name, with this value."""
+    redact: bool = True
+    """Whether secrets that nobody named are looked for, and replaced by stand-ins; see `docs/redaction.md`."""
+    redaction: RedactionRules = field(default_factory=RedactionRules)
+    """What else is a secret, and what is none."""
     storage_state: Path | None = None
     """Cookies, local storage and IndexedDB to begin with (Playwright's format)."""
     session_storage: Path | None = None
@@ -57,3 +64,5 @@ class RecordOptions:
     """The clock of the recording."""
     new_id: Callable[[], str] = fresh_id
     """Where the id of the trace comes from."""
+    new_key: Callable[[], bytes] = fresh_key
+    """Where the key of stand-ins comes from, which is kept nowhere."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
 from eikon_engine.errors import EikonError, InternalError, SkillError, UsageError
-from eikon_engine.record.attempt import Attempt
+from eikon_engine.record.attempts import Attempts
+from eikon_engine.record.hidden import hide_secrets
 from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.actions import FileInput, Fill, SecretRef, TypeText
+from eikon_engine.trace.actions import FileInput, Navigate
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -21,10 +22,12 @@ from eikon_engine.trace.execution import (
     Succeeded,
 )
 from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.identity import weakness
+from eikon_engine.trace.variables import resolved_action
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Mapping
     from datetime import datetime
     from pathlib import Path
 
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.capture import NetworkCapture
     from eikon_engine.browser.worker import Performed
+    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.write import BundleWriter
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
@@ -49,18 +54,16 @@ class MissionRecorder:
         writer: BundleWriter,
         capture: NetworkCapture,
         skills: SkillRegistry,
-        now: Callable[[], datetime],
+        options: RecordOptions,
     ) -> None:
         """Record what `worker` does; `open_recorder` makes all the parts."""
         self._worker = worker
         self._writer = writer
         self._capture = capture
         self._skills = skills
-        self._now = now
-        self._attempt: Attempt | None = None
-        self._attempts: dict[str, int] = {}
-        self._ended: dict[str, MissionStatus] = {}
-        self._said: MissionStatus | None = None
+        self._now = options.now
+        self._variables = options.variables
+        self._attempts = Attempts(writer, self._clean, options.now)
 
     @asynccontextmanager
     async def subgoal(self, description: str, *, subgoal_id: str | None = None) -> AsyncIterator[None]:
@@ -68,43 +71,42 @@ class MissionRecorder:
 
         An error that leaves the block is recorded as the failure of the attempt, and goes on.
         """
-        if self._attempt is not None:
-            message = f"subgoal {description!r} begins inside subgoal {self._attempt.subgoal_id}; end that one first"
-            raise UsageError(message)
-        name = self._clean(subgoal_id or f"subgoal_{len(self._attempts) + 1}")
-        self._attempts[name] = self._attempts.get(name, 0) + 1
-        self._attempt = Attempt(subgoal_id=name, number=self._attempts[name])
-        self._writer.begin_subgoal(self._attempt, self._clean(description), self._now())
+        self._attempts.begin(description, subgoal_id)
         try:
             yield
         except BaseException as error:
-            status: MissionStatus = "failed" if isinstance(error, Exception) else "aborted"
-            self._end_subgoal(status, f"{type(error).__name__}: {error}")
+            self._attempts.end(error)
             raise
         else:
-            self._end_subgoal("complete", None)
+            self._attempts.end()
 
     async def perform(self, action: Action) -> Observation:
         """Perform one action, record it, and return what was observed.
+
+        Variables of the options are performed with their values and recorded by their names.
 
         Raises:
             ActionError: the action failed; the failure is recorded and expected again at replay.
         """
         attempt = self._current()
         started_at = self._now()
-        performed = await self._worker.execute(action)
+        resolved = resolved_action(action, self._variables)
+        if isinstance(resolved, Navigate):
+            self._worker.session.learn_text(resolved.url, made=True)
+        performed = await self._worker.execute(resolved)
         sequence = attempt.next_sequence()
         trace = ActionTrace(
             id=f"{attempt.id}_action_{sequence:03d}",
             sequence=sequence,
             started_at=started_at,
             ended_at=self._now(),
-            action=self._without_secrets(with_identities(action, performed)),
+            action=hide_secrets(self._worker.session, with_identities(action, performed), resolved),
             result=performed.result,
             observation=self._store(performed),
             artifacts=self._keep_picture(attempt, sequence, performed),
         )
         self._writer.add_action(attempt, trace)
+        self._note_secrets()
         self._warn_of_weak_targets(trace)
         if performed.error is not None:
             raise performed.error
@@ -173,8 +175,11 @@ class MissionRecorder:
         except OSError as error:
             message = f"wanted a file to upload at {path}, found {error.strerror}"
             raise UsageError(message) from error
-        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
-        return FileInput(name=path.name, mime_type=kind, content=self._writer.store_file(content))
+        return self.keep_file(path.name, mimetypes.guess_type(path.name)[0] or "application/octet-stream", content)
+
+    def keep_file(self, name: str, mime_type: str, content: bytes) -> FileInput:
+        """Put what is no file of this machine into the bundle, to be given to an upload field."""
+        return FileInput(name=name, mime_type=mime_type, content=self._writer.store_file(content))
 
     def extraction(self, name: str, value: JsonValue) -> None:
         """Note data that the mission brought home."""
@@ -186,29 +191,24 @@ class MissionRecorder:
 
     def finish(self, status: MissionStatus) -> None:
         """Say how the mission ended, where its subgoals do not tell."""
-        self._said = status
+        self._attempts.say(status)
 
     @property
     def status(self) -> MissionStatus:
         """How the mission ended, as far as is known: complete unless the last attempt at some subgoal is not."""
-        if self._said is not None:
-            return self._said
-        for status in self._ended.values():
-            if status != "complete":
-                return status
-        return "complete"
+        return self._attempts.status
+
+    def _note_secrets(self) -> None:
+        """Keep what a replay has to know of found secrets, also if this process is killed."""
+        found = self._worker.session.found
+        if found is not None:
+            self._writer.note_secrets(Redaction(found=found.table))
 
     def _current(self) -> Attempt:
-        if self._attempt is None:
+        if self._attempts.current is None:
             message = "an action or skill was to be recorded outside of a subgoal; use `async with mission.subgoal(…)`"
             raise UsageError(message)
-        return self._attempt
-
-    def _end_subgoal(self, status: MissionStatus, error: str | None) -> None:
-        attempt = self._current()
-        self._writer.end_subgoal(attempt, self._now(), status, self._clean(error) if error else None)
-        self._ended[attempt.subgoal_id] = status
-        self._attempt = None
+        return self._attempts.current
 
     def _clean(self, text: str) -> str:
         """Put the names of secrets in the place of their values."""
@@ -231,20 +231,9 @@ class MissionRecorder:
         if performed.picture is None:
             return ()
         name = file_name_for(attempt.id, "subgoal")
-        path = f"screenshots/{sum(self._attempts.values()):02d}_{name}_{sequence:03d}.png"
+        path = f"screenshots/{self._attempts.count:02d}_{name}_{sequence:03d}.png"
         self._writer.write_file(path, performed.picture)
         return (Artifact(name="screenshot", path=path),)
-
-    def _without_secrets(self, action: Action) -> Action:
-        """Put references in place of texts that turned out to be secret."""
-        redact = self._worker.session.redactor.text
-        if isinstance(action, Fill | TypeText) and isinstance(action.text, str):
-            name = self._worker.session.secret_name(action.text)
-            if name is not None:
-                action = action.model_copy(update={"text": SecretRef(secret=name)})
-        text = action.model_dump_json()
-        redacted = redact(text)
-        return action if redacted == text else type(action).model_validate_json(redacted)
 
 
 def _document(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapshot:

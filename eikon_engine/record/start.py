@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from eikon_engine.browser.clean_traffic import clean_headers
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.execution import StartState
 from eikon_engine.trace.start_state import (
@@ -13,32 +14,19 @@ from eikon_engine.trace.start_state import (
     SessionStorage,
     StorageState,
     parse_session_storage,
-    parse_storage_state,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.session import SessionOptions
+    from eikon_engine.browser.session import Session, SessionOptions
     from eikon_engine.browser.worker import BrowserWorker
     from eikon_engine.record.write import BundleWriter
-
-
-def read_storage_state(path: Path | None) -> StorageState | None:
-    """Read the file of cookies, local storage and IndexedDB.
-
-    Raises:
-        UsageError: there is no such file, or it holds something else.
-    """
-    if path is None:
-        return None
-    try:
-        return parse_storage_state(path.read_bytes())
-    except (OSError, ValueError) as error:
-        message = f"wanted a storage state (JSON, Playwright's format) at {path}, found {error}"
-        raise UsageError(message) from error
+    from eikon_engine.redact.found import FoundSecrets
+    from eikon_engine.trace.environment import Environment
 
 
 def read_session_storage(path: Path | None) -> SessionStorage:
@@ -62,8 +50,16 @@ async def keep_start(worker: BrowserWorker, writer: BundleWriter, options: Sessi
     Cookies are those that the browser took; the rest is what it was given, since reading it back would load pages.
     """
     given = options.storage_state or {"origins": []}
-    redact = worker.session.redactor.redact_texts
     state: StorageState = {**given, "cookies": await worker.session.context.cookies()}
+    return write_start(worker.session, writer, options, state)
+
+
+def write_start(session: Session, writer: BundleWriter, options: SessionOptions, state: StorageState) -> StartState:
+    """Write it as it is known."""
+    if session.found is not None:
+        learn_start(session.found, state, options.session_storage)
+        state = {**state, "cookies": [_clean_cookie(session, each) for each in state["cookies"]]}
+    redact = session.redactor.redact_texts
     writer.write_file(STORAGE_STATE_FILE, _text(redact(state)))
     session_storage: dict[str, JsonValue] = {origin: {**items} for origin, items in options.session_storage.items()}
     if session_storage:
@@ -73,6 +69,37 @@ async def keep_start(worker: BrowserWorker, writer: BundleWriter, options: Sessi
         session_storage=SESSION_STORAGE_FILE if session_storage else None,
         secrets=tuple(sorted(options.kept_secrets)),
     )
+
+
+def without_secrets(session: Session, environment: Environment) -> Environment:
+    """Keep the secrets in headers of the environment out of the trace; the session goes on sending them."""
+    pairs = environment.extra_http_headers.items()
+    if session.found is not None:
+        session.found.learn(session.found.discover.in_headers(pairs))
+    return environment.model_copy(update={"extra_http_headers": dict(clean_headers(session, pairs))})
+
+
+def learn_start(found: FoundSecrets, state: StorageState, session_storage: Mapping[str, Mapping[str, str]]) -> None:
+    """Look for secrets in what a session begins with."""
+    discover = found.discover
+    for cookie in state.get("cookies", []):
+        is_hidden = cookie.get("httpOnly", False)
+        found.learn(discover.in_cookie(cookie["name"], cookie["value"], is_hidden=is_hidden))
+    for origin in state.get("origins", []):
+        for item in origin.get("localStorage", []):
+            found.learn(discover.in_storage(str(item.get("name", "")), str(item.get("value", ""))))
+        found.learn(discover.in_values("storage", origin.get("indexedDB")))
+    for items in session_storage.values():
+        for name, value in items.items():
+            found.learn(discover.in_storage(name, value))
+
+
+def _clean_cookie(session: Session, cookie: JsonValue) -> JsonValue:
+    if session.found is None or not isinstance(cookie, dict):
+        return cookie
+    name, value, is_hidden = str(cookie["name"]), str(cookie["value"]), bool(cookie.get("httpOnly"))
+    clean = session.found.cookie_value(name, value, session.redactor.text, is_hidden=is_hidden)
+    return {**cookie, "value": clean}
 
 
 def _text(value: JsonValue) -> bytes:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import zstandard
-
 from eikon_engine.errors import OutputError
 from eikon_engine.network.store import NetworkWriter
 from eikon_engine.trace.blobs import BlobRef, BlobStore
@@ -18,16 +16,20 @@ from eikon_engine.trace.execution import (
     SkillUsage,
     SubgoalTrace,
 )
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.journal import JOURNAL_FILE, JournalWriter, read_journal
 from eikon_engine.trace.journal_records import (
     ActionDone,
+    CompletionDone,
     ExtractionMade,
     FailureNoted,
     Header,
     MissionEnded,
+    SecretsFound,
     SkillDone,
     SubgoalEnded,
     SubgoalStarted,
+    ToolDone,
     WarningNoted,
 )
 from eikon_engine.trace.serializer import write_trace
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.trace.dom import PageSnapshot
-    from eikon_engine.trace.execution import Failure
+    from eikon_engine.trace.execution import CompletionUsage, Failure, ToolUsage
 
 TRACE_FILE = "trace.json"
 
@@ -58,11 +60,12 @@ class BundleWriter:
         if (directory / TRACE_FILE).exists():
             message = f"{directory / TRACE_FILE}: a recording is there already; choose another folder or remove it"
             raise OutputError(message)
-        self._directory = directory
+        self.directory = directory
         self._journal = JournalWriter(directory / JOURNAL_FILE)
         self.network = NetworkWriter(directory / "network")
         self.files = BlobStore(directory / "files")
         self._dom = BlobStore(directory / "dom")
+        self._redaction = Redaction()
 
     def begin(self, trace: ExecutionTrace) -> None:
         """Write what is known before the first action."""
@@ -92,6 +95,14 @@ class BundleWriter:
         """Add the use of a skill to its attempt."""
         self._journal.append(SkillDone(attempt=attempt.id, skill=usage))
 
+    def add_tool(self, attempt: Attempt, usage: ToolUsage) -> None:
+        """Add the call of a tool to its attempt."""
+        self._journal.append(ToolDone(attempt=attempt.id, tool=usage))
+
+    def add_completion(self, attempt: Attempt, usage: CompletionUsage) -> None:
+        """Add the answer of a language model to its attempt."""
+        self._journal.append(CompletionDone(attempt=attempt.id, completion=usage))
+
     def add_extraction(self, name: str, value: JsonValue) -> None:
         """Add data that the mission brought home."""
         self._journal.append(ExtractionMade(extraction=Extraction(name=name, value=value)))
@@ -104,6 +115,12 @@ class BundleWriter:
         """Add something that could not be kept."""
         self._journal.append(WarningNoted(text=text))
 
+    def note_secrets(self, redaction: Redaction) -> None:
+        """Say which secrets were replaced until now."""
+        if redaction != self._redaction:
+            self._journal.append(SecretsFound(redaction=redaction))
+            self._redaction = redaction
+
     def store_snapshot(self, snapshot: PageSnapshot) -> BlobRef:
         """Keep the DOM of a page."""
         return store_snapshot(self._dom, snapshot)
@@ -114,25 +131,20 @@ class BundleWriter:
 
     def write_file(self, path: str, content: bytes) -> None:
         """Write a file of the bundle, whole; `path` is relative."""
-        write_whole(self._directory / path, content)
-
-    def holds(self, data: bytes) -> bool:
-        """Say whether some file of the bundle holds these bytes, blobs unpacked."""
-        unpack = zstandard.ZstdDecompressor()
-        for path in self._directory.rglob("*"):
-            if path.is_file():
-                content = path.read_bytes()
-                if data in (unpack.decompress(content) if path.suffix == ".zst" else content):
-                    return True
-        return False
+        write_whole(self.directory / path, content)
 
     def end(self, ended_at: datetime, status: MissionStatus) -> None:
         """Write trace.json from the journal, which is then no longer needed."""
         self._journal.append(MissionEnded(ended_at=ended_at, status=status))
         self.close()
-        journal = self._directory / JOURNAL_FILE
-        write_trace(read_journal(journal), self._directory / TRACE_FILE)
+        journal = self.directory / JOURNAL_FILE
+        write_trace(read_journal(journal), self.directory / TRACE_FILE)
         journal.unlink()
+
+    def discard(self) -> None:
+        """Leave nothing behind of a recording that did not begin."""
+        self.close()
+        (self.directory / JOURNAL_FILE).unlink()
 
     def close(self) -> None:
         """Let the files go."""

@@ -12,6 +12,7 @@ from eikon_engine.divergence.masked_requests import compared_changes, compared_m
 from eikon_engine.outcome.events import ActionEnd, RunEnd, RunStart, SkillEnd, SubgoalEnd, SubgoalStart
 from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, SubgoalOutcome
 from eikon_engine.outcome.verdict import worst
+from eikon_engine.replay.stand_ins import possible_cause_of_stand_ins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,12 +132,13 @@ class Collector:
         )
 
     def _possible_causes(self, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
-        """Name the environment beside the first finding, where it is another one than the recorded."""
+        """Name beside the first finding what is not as it was: the environment, and secrets nobody gave."""
         found = [divergence for each in subgoals for step in each.steps for divergence in step.divergences]
         if not found or self.start is None:
             return ()
-        cause = possible_cause(found[0], self.plan.trace.environment, self.start.environment)
-        return () if cause is None else (cause,)
+        environment = possible_cause(found[0], self.plan.trace.environment, self.start.environment)
+        causes = (environment, possible_cause_of_stand_ins(self.plan.stood_in))
+        return tuple(cause for cause in causes if cause is not None)
 
     def _is_whole(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, network: NetworkOutcome) -> bool:
         """Say whether nothing but the steps can be at fault: a run that was cut off, or leaked, is never faithful.

@@ -24,10 +24,20 @@ def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
     match action:
         case actions.Navigate(url=url):
             return f"navigate to {url}"
-        case actions.Fill(text=text) | actions.TypeText(text=text):
-            return f"{action.type} {_target(action.target)} with {_text(text)}"
+        case actions.Fill(text=text) | actions.TypeText(text=text) | actions.SetValue(text=text):
+            return f"{action.type.replace('_', ' ')} {_target(action.target)} with {_text(text)}"
         case actions.Press(key=key, target=target):
             return f"press {key}" + (f" on {_target(target)}" if target else "")
+        case actions.Mouse():
+            return _mouse(action)
+        case actions.Key(event=event, key=key):
+            return f"{'press and hold' if event == 'down' else 'let go'} {key}"
+        case actions.InsertText(text=text):
+            return f"{'type' if action.key_by_key else 'insert'} {_text(text)}"
+        case actions.DispatchEvent(event=name, target=target):
+            return f"dispatch {name} to {_target(target)}"
+        case actions.SetViewport(width=width, height=height):
+            return f"set the viewport to {width} x {height}"
         case actions.SelectOption(options=options):
             return f"select {', '.join(options)} in {_target(action.target)}"
         case actions.SetInputFiles(files=files):
@@ -38,7 +48,7 @@ def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
             return f"scroll {_target(target) if target else 'the page'} by {dx:g}, {dy:g}"
         case actions.AnswerDialog(accept=accept):
             return f"{'accept' if accept else 'dismiss'} the next dialog"
-        case actions.SwitchPage(page=page) | actions.ClosePage(page=page):
+        case actions.SwitchPage(page=page) | actions.ClosePage(page=page) | actions.OpenPage(page=page):
             return f"{action.type.replace('_', ' ')} {page}"
         case actions.WaitFor(condition=condition):
             return f"wait for {_condition(condition)}"
@@ -49,6 +59,11 @@ def label(action: actions.Action) -> str:  # noqa: C901, PLR0911, PLR0912 - one 
         case _:
             target = getattr(action, "target", None)
             return action.type.replace("_", " ") + (f" {_target(target)}" if target is not None else "")
+
+
+def _mouse(action: actions.Mouse) -> str:
+    name = action.under.name or action.under.text if action.under else ""
+    return f"mouse {action.event} at {action.x:g}, {action.y:g}" + (f" ({_short(name)!r})" if name else "")
 
 
 def _condition(condition: actions.Condition) -> str:

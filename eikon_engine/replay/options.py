@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.worker import Performed
     from eikon_engine.divergence.effects import PolicyName
+    from eikon_engine.network.moment import Moment
     from eikon_engine.outcome.events import JournalLine
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
     from eikon_engine.replay.plan import PlannedStep
@@ -61,6 +62,10 @@ class ReplayOptions:
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Values of variables of the trace, by name; where one is left out, its recorded value is taken."""
+    storage_state: Path | None = None
+    """What a live replay begins with instead of the recorded storage state, whose cookies are redacted."""
     skills: SkillRegistry = field(default_factory=default_skills)
     reports: tuple[Report, ...] | None = None
     """What is written beside outcome.json and events.jsonl; None for the standard reports."""
@@ -70,5 +75,8 @@ class ReplayOptions:
     """Readers of the stream of events: progress, logs."""
     watchers: tuple[Callable[[PlannedStep, Performed], None], ...] = ()
     """Given each action as it was performed, with the snapshots behind its observation."""
+    given: Callable[[int, Moment], None] | None = None
+    """Told which recorded moment was given when; then answers come as they are asked for, and actions that an agent did
+    not wait for are waited for. For certifying."""
     now: Callable[[], datetime] = utc_now
     """The clock of stamps."""

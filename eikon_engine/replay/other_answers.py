@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError
 from eikon_engine.network.har_import import import_har
+from eikon_engine.network.retimed import retimed
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.bundle_path import inside
@@ -35,7 +36,8 @@ def recorded_network(bundle: Bundle) -> NetworkRecording | None:
     """Read the recorded network of a bundle; None if it has none."""
     if bundle.trace.network is None:
         return None
-    return read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+    read = read_network(inside(bundle.root, bundle.trace.network.folder, "network.folder"))
+    return retimed(read, bundle.trace.network.timeline)
 
 
 @contextmanager

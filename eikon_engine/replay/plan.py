@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
+from eikon_engine.replay.stand_ins import redacted_actions, require_start, secrets_for
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
+from eikon_engine.trace.patch import apply_patch, variables_patch
 from eikon_engine.trace.redaction import secrets_named_in
 from eikon_engine.trace.relocated import unused_rules
 from eikon_engine.trace.secret_text import missing_secret, secret_names
 from eikon_engine.trace.url_map import UrlMap, url_map
+from eikon_engine.trace.variables import demand_values, resolved_trace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.other_answers import OtherSource
@@ -46,19 +51,28 @@ class Plan:
     """A mission ready to be replayed."""
 
     bundle: Bundle
+    """With values in the place of the variables of its trace."""
     network: NetworkMode
     subgoals: tuple[PlannedSubgoal, ...]
     other: OtherSource | None = None
     """What answers a sealed replay instead of the bundle's network part; opened when the replay begins."""
     urls: UrlMap = field(default_factory=UrlMap)
     """From the addresses of the recording to those of the deployment that is visited."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Values of secrets: those that were given, and stand-ins where the recorded network answers."""
+    stood_in: tuple[str, ...] = ()
+    """Names of the secrets that stand-ins are typed for."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Say what was asked for in vain."""
-        return tuple(
-            f"--base-url: {base} stands nowhere in the recording, so nothing is mapped; check its scheme, host and port"
-            for base in unused_rules(self.trace, self.urls)
+        return (
+            *(
+                f"--base-url: {base} stands nowhere in the recording, so nothing is mapped; "
+                "check its scheme, host and port"
+                for base in unused_rules(self.trace, self.urls)
+            ),
+            *redacted_actions(self.trace, self.network),
         )
 
     @property
@@ -77,23 +91,36 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
 
     Raises:
         UnknownSkillError: a skill of the trace is in no registry.
-        SecretMissingError: a secret of the trace was not given.
+        VariableMissingError: a variable of the trace has no value.
+        SecretMissingError: a secret of the trace was not given, or a storage state whose cookies were redacted.
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
-        UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR.
+        UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR; no action uses
+            a variable that is given.
     """
+    bundle = _with_variables(bundle, options.variables)
     urls = url_map(options.base_urls)
     network = _network(bundle, options, urls)
-    _require_headers(bundle.trace, options)
+    secrets = secrets_for(bundle.trace, options, network)
+    _require_headers(bundle.trace, secrets)
+    require_start(bundle, options, network)
     position = 0
     subgoals = []
     for number, subgoal in enumerate(bundle.trace.subgoal_traces, start=1):
         steps = []
         for step in subgoal.steps:
             position += 1
-            _require(step, options)
+            _require(step, options, secrets)
             steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
         subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
-    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals), urls=urls)
+    stood_in = tuple(sorted(secrets.keys() - options.secrets.keys()))
+    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals), urls=urls, secrets=secrets, stood_in=stood_in)
+
+
+def _with_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:
+    """Put values in the place of variables, and drop what was recorded with other ones."""
+    demand_values(bundle.trace, given)
+    trace = apply_patch(bundle.trace, variables_patch(bundle.trace, given))
+    return replace(bundle, trace=resolved_trace(trace))
 
 
 def choose_network(bundle: Bundle, wanted: NetworkMode | None) -> NetworkMode:
@@ -143,17 +170,17 @@ def _has_snapshots(trace: ExecutionTrace) -> bool:
     )
 
 
-def _require(step: ActionTrace | SkillUsage, options: ReplayOptions) -> None:
+def _require(step: ActionTrace | SkillUsage, options: ReplayOptions, secrets: Mapping[str, str]) -> None:
     if isinstance(step, SkillUsage):
         options.skills.named(step.skill)
         return
     for name in secret_names(step.action):
-        if name not in options.secrets:
+        if name not in secrets:
             raise SecretMissingError(missing_secret(name))
 
 
-def _require_headers(trace: ExecutionTrace, options: ReplayOptions) -> None:
+def _require_headers(trace: ExecutionTrace, secrets: Mapping[str, str]) -> None:
     headers = trace.environment.extra_http_headers if trace.environment else {}
     for name in secrets_named_in(" ".join(headers.values())):
-        if name not in options.secrets:
+        if name not in secrets:
             raise SecretMissingError(missing_secret(name))

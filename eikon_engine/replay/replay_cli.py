@@ -33,6 +33,12 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
     return parse_rules(texts)
 
 
+def _variables(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - `--help` stays quick
+
+    return parse_variables(texts)
+
+
 def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
     if path is None:
         return ()
@@ -101,9 +107,23 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
     callback=_number,
     help="Deadline of every action, in seconds.",
 )
+@click.option(
+    "--var",
+    "variables",
+    multiple=True,
+    callback=_variables,
+    metavar="NAME=VALUE",
+    help="Value of a variable of the trace; may be repeated.",
+)
 @click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
 @click.option(
     "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
+)
+@click.option(
+    "--storage-state",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="What a live replay begins with instead of the recorded cookies, which are redacted (Playwright's format).",
 )
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 @click.option(
@@ -172,8 +192,10 @@ class _SameNamedOptions(TypedDict):
     base_urls: dict[str, str]
     policy: PolicyName
     masks: tuple[Mask, ...]
+    variables: dict[str, str]
     on_divergence: OnDivergence
     browser_path: Path | None
+    storage_state: Path | None
 
 
 def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:

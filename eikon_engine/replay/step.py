@@ -134,9 +134,9 @@ class StepRunner:
 
     def recorded_dom(self, recorded: ActionTrace, page: int) -> PageSnapshot | None:
         """Return the stored DOM of a page after an action."""
-        if recorded.observation is None:
+        if recorded.baseline is None:
             return None
-        for each in recorded.observation.pages:
+        for each in recorded.baseline.pages:
             if each.page == page and each.snapshot is not None:
                 return load_page(self._plan.bundle.dom, each)
         return None
@@ -147,7 +147,7 @@ class StepRunner:
         Recorders that did not observe what browsers keep drew the caret, which blinks.
         """
         picture = None if performed is None else performed.picture
-        old = recorded.observation is None or recorded.observation.storage is None
+        old = recorded.baseline is None or recorded.baseline.storage is None
         if picture is None or old or not self._pixels or not recorded.artifacts:
             return None
         path = inside(self._plan.bundle.root, recorded.artifacts[0].path, "artifacts")
@@ -170,11 +170,11 @@ class StepRunner:
 
         def agrees(performed: Performed) -> bool:
             if self._diverged:
-                return _has_happened(recorded.observation, performed.observation)
+                return _has_happened(recorded.baseline, performed.observation)
             return not self._compared(planned, recorded, performed).divergences
 
         moved = relocated_action(action, self._plan.urls)
-        return await self._worker.execute(moved, recorded.observation, agrees)
+        return await self._worker.execute(moved, recorded.observation, agrees, recorded.timing)
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before anything is done in the new one."""
@@ -185,7 +185,7 @@ class StepRunner:
         """Compare what an action showed, as far as it has been observed; nothing is counted as seen yet."""
         comparison = Comparison(
             place=_place(planned),
-            recorded=recorded,
+            recorded=recorded.model_copy(update={"observation": recorded.baseline}),
             result=_comparable_result(recorded, performed),
             observed=performed.observation,
             misses=self._worker.network().misses[self._misses_seen :],
@@ -250,7 +250,9 @@ class StepRunner:
 
     def _unverifiable(self, recorded: ActionTrace, performed: Performed) -> tuple[str, ...]:
         notes = []
-        if recorded.observation is None:
+        if recorded.observation is not None and recorded.baseline is None:
+            notes.append("the pages had not come to rest when they were recorded; `eikon certify` gives a baseline")
+        elif recorded.observation is None:
             notes.append("nothing was recorded to compare the pages with")
         elif performed.observation is None:
             notes.append("snapshot playback checks targets and skills; effects of actions are not run")

@@ -23,6 +23,8 @@ from eikon_engine.replay.start import recorded_session_storage, recorded_storage
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.relocated import relocated_state, relocated_storage
 from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.stand_ins import KnownStandIns
+from eikon_engine.trace.start_state import read_storage_state
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -71,8 +73,8 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
         TraceError: the recorded network or storage state cannot be read.
     """
     recorded = plan.trace.environment
-    traffic = _traffic(plan)
-    secrets = Secrets(options.secrets)
+    traffic = _traffic(plan, options)
+    secrets = Secrets(plan.secrets)
     async with _sink(plan) as sink:
         environment = await _environment(launched, recorded, options)
         session = SessionOptions(
@@ -81,7 +83,8 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
             session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
             secrets=secrets,
             urls=plan.urls,
-            kept_secrets=frozenset(plan.trace.start.secrets) & options.secrets.keys(),
+            kept_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
+            stand_ins=KnownStandIns(each.stand_in for each in plan.trace.redaction.found),
             proxy=sink.for_pages if sink else None,
         )
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
@@ -115,7 +118,7 @@ def _launch(plan: Plan, options: ReplayOptions, binary: BrowserBinary, sink: Sin
     )
 
 
-def _traffic(plan: Plan) -> Traffic | None:
+def _traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
     """Choose what answers requests; None for the playback of snapshots, which answers them itself."""
     if plan.network == "snapshot":
         return None
@@ -125,7 +128,7 @@ def _traffic(plan: Plan) -> Traffic | None:
         return SealedTraffic(plan.other.recording, rules, own)
     if own is None:
         return LiveTraffic()
-    return ProbeTraffic(own, rules) if plan.network == "live" else SealedTraffic(own, rules)
+    return ProbeTraffic(own, rules) if plan.network == "live" else SealedTraffic(own, rules, given=options.given)
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:
@@ -148,5 +151,7 @@ async def _environment(launched: LaunchedBrowser, recorded: Environment | None, 
 
 
 def _storage_state(plan: Plan, secrets: Secrets, options: ReplayOptions) -> StorageState | None:
+    if options.storage_state is not None:
+        return read_storage_state(options.storage_state)
     state = recorded_storage_state(plan.bundle, secrets, options.now())
     return None if state is None else relocated_state(state, plan.urls)

@@ -11,15 +11,34 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from eikon_engine.trace.blobs import BlobRef
-from eikon_engine.trace.record import Record
-from eikon_engine.trace.target import Target
+from eikon_engine.trace.conditions import (
+    AssertCount,
+    AssertText,
+    AssertUrl,
+    AssertVisible,
+    Condition,
+    Expectation,
+    FunctionCondition,
+    LoadStateCondition,
+    SelectorCondition,
+    UrlCondition,
+)
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
+from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.target import Identity, Target
+
+__all__ = [
+    "Action", "AnswerDialog", "Assert", "AssertCount", "AssertText", "AssertUrl", "AssertVisible", "Check", "Click",
+    "ClosePage", "Condition", "DispatchEvent", "DoubleClick", "Download", "Drag", "Expectation", "ExtractDom",
+    "FileInput", "Fill", "Focus", "FunctionCondition", "GoBack", "GoForward", "Hover", "InsertText", "Key",
+    "LoadState", "LoadStateCondition", "Modifier", "Mouse", "MouseButton", "Navigate", "Note", "OpenPage", "Point",
+    "Press", "Reload", "Screenshot", "Scroll", "SecretRef", "SelectOption", "SelectorCondition", "SetInputFiles",
+    "SetValue", "SetViewport", "SwitchPage", "Text", "TypeText", "Uncheck", "UrlCondition", "WaitFor",
+]  # fmt: skip
 
 LoadState: TypeAlias = Literal["commit", "domcontentloaded", "load"]
 MouseButton: TypeAlias = Literal["left", "middle", "right"]
 Modifier: TypeAlias = Literal["Alt", "Control", "ControlOrMeta", "Meta", "Shift"]
-
-DEFAULT_TIMEOUT_MS = 5_000.0
-DEFAULT_NAVIGATION_TIMEOUT_MS = 30_000.0
 
 
 class SecretRef(Record):
@@ -159,6 +178,65 @@ class Uncheck(_PositionAction):
     type: Literal["uncheck"] = "uncheck"
 
 
+class SetValue(_TargetAction):
+    """Give a field a value in the way of its kind: choose the option of a select box with this value, fill any other.
+
+    For recordings of other tools that do not tell the kind of a field.
+    """
+
+    type: Literal["set_value"] = "set_value"
+    text: Text
+
+
+class Focus(_TargetAction):
+    """Give an element the focus."""
+
+    type: Literal["focus"] = "focus"
+
+
+class DispatchEvent(_TargetAction):
+    """Send an event that a script makes to an element."""
+
+    type: Literal["dispatch_event"] = "dispatch_event"
+    event: str = Field(min_length=1)
+    """Type of the event, such as `click`."""
+    init: FiniteJson = None
+    """Properties of the event."""
+
+
+class Mouse(_Action):
+    """Move the pointer to a place of the page, or press, release or click there: for agents that go by pictures."""
+
+    type: Literal["mouse"] = "mouse"
+    event: Literal["move", "down", "up", "click"]
+    x: float
+    """From the left edge of the viewport, in CSS pixels."""
+    y: float
+    button: MouseButton = "left"
+    click_count: int = Field(default=1, ge=1)
+    delay_ms: float = 0.0
+    steps: int = Field(default=1, ge=1)
+    """Moves in between, counting the last one."""
+    under: Identity | None = None
+    """The element that lay there, in the main frame; for `down` and `click` it has to be the same one."""
+
+
+class Key(_Action):
+    """Press a key and hold it, or let it go; whatever has the focus gets it."""
+
+    type: Literal["key"] = "key"
+    event: Literal["down", "up"]
+    key: str = Field(min_length=1)
+
+
+class InsertText(_Action):
+    """Give a text to whatever has the focus, at once or key by key."""
+
+    type: Literal["insert_text"] = "insert_text"
+    text: Text
+    key_by_key: bool = False
+
+
 class SetInputFiles(_TargetAction):
     """Give files to an upload field."""
 
@@ -184,40 +262,6 @@ class Scroll(_Action):
     target: Target | None = None
     dx: float = 0.0
     dy: float = 0.0
-
-
-class SelectorCondition(Record):
-    """Hold when the target is in a state."""
-
-    kind: Literal["selector"] = "selector"
-    target: Target
-    state: Literal["attached", "detached", "visible", "hidden"] = "visible"
-
-
-class UrlCondition(Record):
-    """Hold when the URL of the page equals `url`; `*` stands for any run of characters."""
-
-    kind: Literal["url"] = "url"
-    url: str
-
-
-class LoadStateCondition(Record):
-    """Hold when the document has come this far in loading."""
-
-    kind: Literal["load_state"] = "load_state"
-    state: Literal["domcontentloaded", "load"] = "load"
-
-
-class FunctionCondition(Record):
-    """Hold when a JavaScript expression, or what it returns as a function, is truthy in the main frame."""
-
-    kind: Literal["function"] = "function"
-    expression: str
-
-
-Condition: TypeAlias = Annotated[
-    SelectorCondition | UrlCondition | LoadStateCondition | FunctionCondition, Field(discriminator="kind")
-]
 
 
 class WaitFor(_Action):
@@ -248,6 +292,20 @@ class ClosePage(_Action):
     type: Literal["close_page"] = "close_page"
 
 
+class OpenPage(_Action):
+    """Open an empty page, which gets the ordinal `page`."""
+
+    type: Literal["open_page"] = "open_page"
+
+
+class SetViewport(_Action):
+    """Give a page another size, in CSS pixels."""
+
+    type: Literal["set_viewport"] = "set_viewport"
+    width: int = Field(gt=0)
+    height: int = Field(gt=0)
+
+
 class Download(_PointerAction):
     """Click on something that downloads a file."""
 
@@ -265,40 +323,6 @@ class ExtractDom(_Action):
     """Keep the DOM of the page, for a skill to work on."""
 
     type: Literal["extract_dom"] = "extract_dom"
-
-
-class AssertVisible(Record):
-    """Demand that the target is visible."""
-
-    kind: Literal["visible"] = "visible"
-    target: Target
-
-
-class AssertText(Record):
-    """Demand the text of the target, white space collapsed."""
-
-    kind: Literal["text"] = "text"
-    target: Target
-    text: str
-    contains: bool = False
-
-
-class AssertCount(Record):
-    """Demand the number of elements that a selector matches."""
-
-    kind: Literal["count"] = "count"
-    target: Target
-    count: int = Field(ge=0)
-
-
-class AssertUrl(Record):
-    """Demand the URL of the page; `*` stands for any run of characters."""
-
-    kind: Literal["url"] = "url"
-    url: str
-
-
-Expectation: TypeAlias = Annotated[AssertVisible | AssertText | AssertCount | AssertUrl, Field(discriminator="kind")]
 
 
 class Assert(_Action):
@@ -327,6 +351,12 @@ Action: TypeAlias = Annotated[
     | TypeText
     | Press
     | SelectOption
+    | SetValue
+    | Focus
+    | DispatchEvent
+    | Mouse
+    | Key
+    | InsertText
     | Check
     | Uncheck
     | SetInputFiles
@@ -335,7 +365,9 @@ Action: TypeAlias = Annotated[
     | WaitFor
     | AnswerDialog
     | SwitchPage
+    | OpenPage
     | ClosePage
+    | SetViewport
     | Download
     | Screenshot
     | ExtractDom

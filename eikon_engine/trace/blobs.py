@@ -33,6 +33,11 @@ class BlobRef(Record):
     """Length of the uncompressed content in bytes."""
 
 
+def ref_of(data: bytes) -> BlobRef:
+    """Name a content."""
+    return BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+
+
 class BlobStore:
     """Keep blobs in one folder, each under its digest."""
 
@@ -44,6 +49,22 @@ class BlobStore:
         """Say where a blob lies."""
         return self.folder / f"{ref.sha256}.zst"
 
+    def ref(self, path: Path) -> BlobRef:
+        """Name the blob in a file of this folder.
+
+        Raises:
+            AttachmentCorruptError: the file is no blob, or has another name than its content.
+        """
+        try:
+            size = zstandard.get_frame_parameters(path.read_bytes()).content_size
+            ref = BlobRef(sha256=path.name.removesuffix(".zst"), size=size)
+        except (OSError, ValueError, zstandard.ZstdError) as error:
+            message = (
+                f"{path}: wanted a blob, found {str(error).splitlines()[0]}; restore the bundle or record it again"
+            )
+            raise AttachmentCorruptError(message) from error
+        return ref
+
     def has(self, ref: BlobRef) -> bool:
         """Say whether a blob is there, without reading it."""
         return self.path(ref).is_file()
@@ -54,7 +75,7 @@ class BlobStore:
         Raises:
             OutputError: the folder cannot be written.
         """
-        ref = BlobRef(sha256=hashlib.sha256(data).hexdigest(), size=len(data))
+        ref = ref_of(data)
         if not self.has(ref):
             packed = zstandard.ZstdCompressor(level=COMPRESSION_LEVEL, write_content_size=True).compress(data)
             try:

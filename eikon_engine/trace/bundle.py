@@ -77,11 +77,22 @@ def open_bundle(path: Path) -> Bundle:
     """
     root = trace_file(path).parent
     trace = read_trace(path)
-    lost = _check_paths(root, trace)
-    _check_blobs(root, trace)
+    lost = demand_attachments(root, trace)
     if lost:
         trace = trace.model_copy(update={"warnings": (*trace.warnings, *lost)})
     return Bundle(root=root, trace=trace, dom=BlobStore(root / DOM_FOLDER), files=BlobStore(root / FILES_FOLDER))
+
+
+def demand_attachments(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
+    """Check that all that a trace refers to is in the folder of its bundle; return what may be lost, and is.
+
+    Raises:
+        BundlePathError: a path in the trace leads out of the bundle.
+        AttachmentMissingError: something the trace refers to is not there.
+    """
+    lost = _check_paths(root, trace)
+    _check_blobs(root, trace)
+    return lost
 
 
 def _check_paths(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:

@@ -10,12 +10,16 @@ from pydantic import AwareDatetime, Field, model_validator
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.environment import Environment
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.mask import Mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.timeline import Moved
 from eikon_engine.trace.volatile import VolatileRule
 
 TRACE_VERSION: Final = 4
+
+VariableName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 MissionStatus: TypeAlias = Literal[
     "running",
@@ -63,6 +67,22 @@ class Artifact(Record):
     """Relative to the bundle, with forward slashes."""
 
 
+class Timing(Record):
+    """When an action was done in the recording, where an edit left no observation or other steps to tell it.
+
+    The recorded network has its own timeline, to which a sealed replay of the edited mission has to keep.
+    """
+
+    actions_before: int = Field(ge=0)
+    """Actions that had been performed before, those that were deleted since included."""
+    begun_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.begun_ms`; None where nothing was recorded."""
+    acted_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.acted_ms`."""
+    virtual_ms: float | None = Field(default=None, ge=0)
+    """As `Observation.virtual_ms`; None where nothing was recorded."""
+
+
 class ActionTrace(Record):
     """One action as it was performed."""
 
@@ -76,6 +96,13 @@ class ActionTrace(Record):
     observation: Observation | None = None
     """None where nothing was recorded to compare with."""
     artifacts: tuple[Artifact, ...] = ()
+    timing: Timing | None = None
+    """None where nothing before the action was edited."""
+
+    @property
+    def baseline(self) -> Observation | None:
+        """Return what a replay compares with: nothing where the pages had not come to rest."""
+        return self.observation if self.observation is not None and self.observation.settled else None
 
 
 class SkillInputRef(Record):
@@ -104,6 +131,29 @@ class SkillUsage(Record):
     """Whether `output` is what the skill returned; false where the recording kept none."""
 
 
+class ToolUsage(Record):
+    """One call of a tool that is no browser, in its place among the actions; a replay calls none."""
+
+    id: str
+    sequence: int = Field(ge=1)
+    tool: str = Field(min_length=1)
+    arguments: dict[str, FiniteJson] = Field(default_factory=dict)
+    result: Result
+    output: FiniteJson = None
+
+
+class CompletionUsage(Record):
+    """One answer of a language model, in its place among the actions; a replay asks none."""
+
+    id: str
+    sequence: int = Field(ge=1)
+    model: str | None = None
+    prompt: FiniteJson
+    """A text, or messages in the form of the model."""
+    response: FiniteJson = None
+    result: Result
+
+
 class SubgoalTrace(Record):
     """One attempt at one step of the mission's plan."""
 
@@ -117,10 +167,12 @@ class SubgoalTrace(Record):
     error: str | None = None
     actions_taken: tuple[ActionTrace, ...] = ()
     skills_used: tuple[SkillUsage, ...] = ()
+    tools_used: tuple[ToolUsage, ...] = ()
+    completions: tuple[CompletionUsage, ...] = ()
 
     @model_validator(mode="after")
     def _sequences_are_unique(self) -> Self:
-        counts = Counter(step.sequence for step in self.steps)
+        counts = Counter(each.sequence for each in (*self.steps, *self.tools_used, *self.completions))
         twice = sorted(sequence for sequence, count in counts.items() if count > 1)
         if twice:
             message = f"sequence {twice[0]} of subgoal attempt {self.id} is used {counts[twice[0]]} times"
@@ -129,7 +181,7 @@ class SubgoalTrace(Record):
 
     @property
     def steps(self) -> tuple[ActionTrace | SkillUsage, ...]:
-        """Return actions and skills in their one order."""
+        """Return actions and skills, which a replay repeats, in their one order."""
         return tuple(sorted((*self.actions_taken, *self.skills_used), key=lambda step: step.sequence))
 
 
@@ -176,6 +228,9 @@ class NetworkPart(Record):
     folder: str = "network"
     rules: tuple[VolatileRule, ...] = ()
     """Parts of requests that a sealed replay does not compare when nothing was recorded for exactly this request."""
+    timeline: tuple[Moved, ...] = ()
+    """When what was recorded comes in a sealed replay, where an agent did not wait for it; empty where it comes as it
+    was recorded."""
 
 
 class ExecutionTrace(Record):
@@ -200,6 +255,12 @@ class ExecutionTrace(Record):
     network: NetworkPart | None = None
     masks: tuple[Mask, ...] = ()
     """Parts of pages that are not compared."""
+    variables: dict[VariableName, str | None] = Field(default_factory=dict)
+    """Values, as recorded, of what stands as `{{name}}` in texts and URLs of actions; null where it is always given.
+
+    What stands in such braces and is not named here is a text like any other."""
+    redaction: Redaction = Redaction()
+    """What stands in the files in the place of secrets that nobody named."""
     migrated_from: str | None = None
     """Version the trace was written in, if not this one."""
 

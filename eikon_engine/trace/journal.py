@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Self, assert_never
+from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -16,24 +16,29 @@ from eikon_engine.errors import OutputError, TraceError, TraceFieldError
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
+    CompletionUsage,
     ExecutionTrace,
     Extraction,
     Failure,
     SkillUsage,
     SubgoalTrace,
+    ToolUsage,
 )
 from eikon_engine.trace.field_errors import syntax_error, trace_error
 from eikon_engine.trace.journal_records import (
     ActionDone,
     ArtifactKept,
+    CompletionDone,
     ExtractionMade,
     FailureNoted,
     Header,
     JournalRecord,
     MissionEnded,
+    SecretsFound,
     SkillDone,
     SubgoalEnded,
     SubgoalStarted,
+    ToolDone,
     WarningNoted,
 )
 from eikon_engine.trace.whole_file import cannot_write
@@ -42,8 +47,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from eikon_engine.trace.found_secret import Redaction
+
 JOURNAL_FILE: Final = "journal.jsonl"
 
+_Remark: TypeAlias = WarningNoted | SecretsFound | ArtifactKept | ExtractionMade | FailureNoted
 _RECORDS: Final[TypeAdapter[JournalRecord]] = TypeAdapter(JournalRecord)
 
 
@@ -105,8 +113,13 @@ class _Attempt:
     started: SubgoalTrace
     actions: list[ActionTrace] = field(default_factory=list)
     skills: list[SkillUsage] = field(default_factory=list)
+    tools: list[ToolUsage] = field(default_factory=list)
+    completions: list[CompletionUsage] = field(default_factory=list)
     sequences: set[int] = field(default_factory=set)
     ended: SubgoalEnded | None = None
+
+
+_OfAttempt: TypeAlias = ActionDone | SkillDone | ToolDone | CompletionDone | SubgoalEnded
 
 
 @dataclass(slots=True)
@@ -119,6 +132,7 @@ class _Reading:
     artifacts: list[Artifact] = field(default_factory=list)
     extractions: list[Extraction] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
+    redaction: Redaction | None = None
     ended: MissionEnded | None = None
 
 
@@ -169,7 +183,7 @@ def _take(reading: _Reading, record: JournalRecord, place: str) -> None:
             raise _misplaced(place, record, "one header, in line 1")
         case SubgoalStarted():
             _take_attempt(reading, record, place)
-        case ActionDone() | SkillDone() | SubgoalEnded():
+        case ActionDone() | SkillDone() | ToolDone() | CompletionDone() | SubgoalEnded():
             _take_into_attempt(reading, record, place)
         case MissionEnded():
             reading.ended = record
@@ -177,10 +191,12 @@ def _take(reading: _Reading, record: JournalRecord, place: str) -> None:
             _take_remark(reading, record)
 
 
-def _take_remark(reading: _Reading, record: WarningNoted | ArtifactKept | ExtractionMade | FailureNoted) -> None:
+def _take_remark(reading: _Reading, record: _Remark) -> None:
     match record:
         case WarningNoted(text=text):
             reading.warnings.append(text)
+        case SecretsFound(redaction=redaction):
+            reading.redaction = redaction
         case ArtifactKept(artifact=artifact):
             reading.artifacts.append(artifact)
         case ExtractionMade(extraction=extraction):
@@ -200,21 +216,40 @@ def _take_attempt(reading: _Reading, record: SubgoalStarted, place: str) -> None
     reading.attempts[subgoal.id] = _Attempt(subgoal)
 
 
-def _take_into_attempt(reading: _Reading, record: ActionDone | SkillDone | SubgoalEnded, place: str) -> None:
+def _take_into_attempt(reading: _Reading, record: _OfAttempt, place: str) -> None:
     attempt = reading.attempts.get(record.attempt)
     if attempt is None or attempt.ended is not None:
         raise _misplaced(place, record, f"an attempt that is open, but {record.attempt} is not")
     if isinstance(record, SubgoalEnded):
         attempt.ended = record
         return
-    step = record.action if isinstance(record, ActionDone) else record.skill
+    step = _step_of(record)
     if step.sequence in attempt.sequences:
         raise _misplaced(place, record, f"a sequence of its own, but {step.sequence} stands in {record.attempt} before")
     attempt.sequences.add(step.sequence)
-    if isinstance(step, ActionTrace):
-        attempt.actions.append(step)
-    else:
-        attempt.skills.append(step)
+    match step:
+        case ActionTrace():
+            attempt.actions.append(step)
+        case SkillUsage():
+            attempt.skills.append(step)
+        case ToolUsage():
+            attempt.tools.append(step)
+        case CompletionUsage():
+            attempt.completions.append(step)
+
+
+def _step_of(
+    record: ActionDone | SkillDone | ToolDone | CompletionDone,
+) -> ActionTrace | SkillUsage | ToolUsage | CompletionUsage:
+    match record:
+        case ActionDone(action=action):
+            return action
+        case SkillDone(skill=skill):
+            return skill
+        case ToolDone(tool=tool):
+            return tool
+        case CompletionDone(completion=completion):
+            return completion
 
 
 def _misplaced(place: str, record: JournalRecord, wanted: str) -> TraceFieldError:
@@ -231,6 +266,7 @@ def _rebuilt(reading: _Reading, *, torn: bool) -> ExecutionTrace:
     changes = {
         "subgoal_traces": tuple(_rebuilt_attempt(attempt) for attempt in reading.attempts.values()),
         "warnings": (*known.warnings, *reading.warnings, *early),
+        "redaction": reading.redaction or known.redaction,
         "artifacts": (*known.artifacts, *reading.artifacts),
         "extractions": (*known.extractions, *reading.extractions),
         "failures": (*known.failures, *reading.failures),
@@ -246,7 +282,9 @@ def _rebuilt_attempt(attempt: _Attempt) -> SubgoalTrace:
         "ended_at": ended.ended_at if ended else None,
         "status": ended.status if ended else "aborted",
         "error": ended.error if ended else None,
-        "actions_taken": tuple(attempt.actions),
+        "actions_taken": tuple(sorted(attempt.actions, key=lambda each: each.sequence)),
         "skills_used": tuple(attempt.skills),
+        "tools_used": tuple(attempt.tools),
+        "completions": tuple(attempt.completions),
     }
     return attempt.started.model_copy(update=changes)

@@ -9,13 +9,16 @@ from pydantic import AwareDatetime, Field
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
+    CompletionUsage,
     ExecutionTrace,
     Extraction,
     Failure,
     MissionStatus,
     SkillUsage,
     SubgoalTrace,
+    ToolUsage,
 )
+from eikon_engine.trace.found_secret import Redaction
 from eikon_engine.trace.record import Record
 
 
@@ -51,6 +54,22 @@ class SkillDone(Record):
     skill: SkillUsage
 
 
+class ToolDone(Record):
+    """A tool was called."""
+
+    record: Literal["tool"] = "tool"
+    attempt: str
+    tool: ToolUsage
+
+
+class CompletionDone(Record):
+    """A language model answered."""
+
+    record: Literal["completion"] = "completion"
+    attempt: str
+    completion: CompletionUsage
+
+
 class SubgoalEnded(Record):
     """An attempt at a subgoal ends."""
 
@@ -66,6 +85,13 @@ class WarningNoted(Record):
 
     record: Literal["warning"] = "warning"
     text: str
+
+
+class SecretsFound(Record):
+    """Secrets were found and replaced; each such line holds all of them until then."""
+
+    record: Literal["secrets_found"] = "secrets_found"
+    redaction: Redaction
 
 
 class ArtifactKept(Record):
@@ -102,8 +128,11 @@ JournalRecord: TypeAlias = Annotated[
     | SubgoalStarted
     | ActionDone
     | SkillDone
+    | ToolDone
+    | CompletionDone
     | SubgoalEnded
     | WarningNoted
+    | SecretsFound
     | ArtifactKept
     | ExtractionMade
     | FailureNoted

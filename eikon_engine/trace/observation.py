@@ -93,6 +93,11 @@ class StoredItem(Record):
     is_brief: bool = False
     """Whether it is a cookie that ends within a day: by the real clock, which no replay repeats. It is not compared."""
 
+    @property
+    def sort_key(self) -> tuple[str, str, int, str, str]:
+        """Return what items are sorted by."""
+        return self.kind, self.place, -1 if self.page is None else self.page, self.name, self.digest
+
 
 class Observation(Record):
     """Everything compared after one action."""
@@ -120,3 +125,6 @@ class Observation(Record):
     """Page time when it acted on its target, in recordings by the natural clock; not compared."""
     virtual_ms: float = Field(default=0.0, ge=0)
     """Page time used by the action; not compared."""
+    settled: bool = True
+    """Whether the pages had come to rest. They were not waited for while an agent was watched: then only the times are
+    used, and certifying gives what is compared."""

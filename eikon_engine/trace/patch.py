@@ -9,18 +9,31 @@ from pydantic import Field
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.actions import Drag
+from eikon_engine.trace.edit_fields import set_fields, set_variable
+from eikon_engine.trace.edits import (
+    DeleteStep,
+    Edit,
+    MergeAttempts,
+    SetFields,
+    SetVariable,
+    SplitAttempt,
+    describe_edit,
+)
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Result
 from eikon_engine.trace.mask import Mask, describe_mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import Record
+from eikon_engine.trace.regroup import delete_step, merge_attempts, split_attempt
 from eikon_engine.trace.serializer import TRACE_FILE, trace_bytes
 from eikon_engine.trace.target import Identity
+from eikon_engine.trace.timeline import Moved
 from eikon_engine.trace.volatile import VolatileRule
 from eikon_engine.trace.volatile import describe as describe_rule
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 CONTEXT_LINES: Final = 3
 
@@ -65,6 +78,14 @@ class SetObservation(Record):
     reason: str = Field(min_length=1)
 
 
+class SetTimeline(Record):
+    """Let what was recorded of the network come at other moments in a sealed replay."""
+
+    kind: Literal["set_timeline"] = "set_timeline"
+    timeline: tuple[Moved, ...]
+    reason: str = Field(min_length=1)
+
+
 class SetEnvironment(Record):
     """Replay in a stated environment where the recording kept none."""
 
@@ -74,13 +95,29 @@ class SetEnvironment(Record):
 
 
 Operation: TypeAlias = Annotated[
-    AddRule | AddMask | SetSettle | SetObservation | SetEnvironment, Field(discriminator="kind")
+    AddRule
+    | AddMask
+    | SetSettle
+    | SetObservation
+    | SetEnvironment
+    | SetTimeline
+    | SetFields
+    | DeleteStep
+    | SplitAttempt
+    | MergeAttempts
+    | SetVariable,
+    Field(discriminator="kind"),
 ]
+
+PATCH_VERSION: Final = 1
+EDITED: Final = "edited: "
+"""How a warning begins that tells of an edit."""
 
 
 class TracePatch(Record):
     """Changes to one trace, in the order in which they are made."""
 
+    patch_version: Literal[1] = PATCH_VERSION
     operations: tuple[Operation, ...] = ()
 
 
@@ -88,7 +125,7 @@ def apply_patch(trace: ExecutionTrace, patch: TracePatch) -> ExecutionTrace:
     """Return the trace with all changes made.
 
     Raises:
-        TraceFieldError: an action is not in the trace, or stands there twice, or has no observation to change.
+        TraceFieldError: a step is not in the trace, or stands there twice, or does not take the change.
     """
     for operation in patch.operations:
         trace = _applied(trace, operation)
@@ -103,6 +140,21 @@ def render_patch(trace: ExecutionTrace, patch: TracePatch) -> str:
     return "".join(difflib.unified_diff(before, after, f"a/{TRACE_FILE}", f"b/{TRACE_FILE}", n=CONTEXT_LINES))
 
 
+def variables_patch(trace: ExecutionTrace, given: Mapping[str, str]) -> TracePatch:
+    """Return what changes in a trace whose variables are given these values."""
+    return TracePatch(
+        operations=tuple(
+            SetVariable(name=name, value=value, reason=_given(trace.variables.get(name)))
+            for name, value in given.items()
+            if trace.variables.get(name) != value
+        )
+    )
+
+
+def _given(recorded: str | None) -> str:
+    return "given with --var" if recorded is None else f"given with --var, recorded as {recorded!r}"
+
+
 def reason_of(operation: Operation) -> str:
     """Return why a change is made."""
     match operation:
@@ -114,7 +166,7 @@ def reason_of(operation: Operation) -> str:
             return operation.reason
 
 
-def describe(operation: Operation) -> str:
+def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
     """Say in a few words what a change does."""
     match operation:
         case AddMask(mask=mask):
@@ -127,9 +179,13 @@ def describe(operation: Operation) -> str:
             return f"take a new baseline for {action}"
         case SetEnvironment():
             return "state the environment"
+        case SetTimeline(timeline=timeline):
+            return f"bring {counted(len(timeline), 'part')} of the recorded network when waiting pages ask for them"
+        case _:
+            return describe_edit(operation)
 
 
-def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:
+def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # noqa: PLR0911 - one case a kind
     match operation:
         case AddMask(mask=mask):
             return trace.model_copy(update={"masks": (*trace.masks, mask)})
@@ -137,10 +193,52 @@ def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:
             return _with_rule(trace, rule)
         case SetEnvironment(environment=environment):
             return trace.model_copy(update={"environment": environment})
+        case SetTimeline(timeline=timeline):
+            network = trace.network
+            moved = None if network is None else network.model_copy(update={"timeline": timeline})
+            return trace.model_copy(update={"network": moved})
         case SetSettle(action=name):
             return _with_action(trace, name, lambda action: _with_budget(action, operation))
         case SetObservation(action=name):
             return _with_action(trace, name, lambda action: _with_baseline(action, operation))
+        case _:
+            return _with_note(trace, _edited(trace, operation), operation)
+
+
+def _edited(trace: ExecutionTrace, edit: Edit) -> ExecutionTrace:
+    match edit:
+        case SetFields():
+            return set_fields(trace, edit)
+        case DeleteStep():
+            return delete_step(trace, edit)
+        case SplitAttempt():
+            return split_attempt(trace, edit)
+        case MergeAttempts():
+            return merge_attempts(trace, edit)
+        case SetVariable():
+            return set_variable(trace, edit)
+
+
+def _with_note(before: ExecutionTrace, after: ExecutionTrace, edit: Edit) -> ExecutionTrace:
+    """Let a trace say that it was edited, why, and what is not known any more."""
+    if after == before:
+        return before
+    there = {action.id for subgoal in after.subgoal_traces for action in subgoal.actions_taken}
+    lost = (_observed(before) - _observed(after)) & there
+    note = f"{EDITED}{describe_edit(edit)} ({edit.reason})"
+    if lost:
+        led = f"what {counted(len(lost), 'action')} led to is not known"
+        note = f"{note}; {led} until the bundle is certified or recorded again"
+    return after.model_copy(update={"warnings": (*after.warnings, note)})
+
+
+def _observed(trace: ExecutionTrace) -> set[str]:
+    return {
+        action.id
+        for subgoal in trace.subgoal_traces
+        for action in subgoal.actions_taken
+        if action.observation is not None
+    }
 
 
 def _with_rule(trace: ExecutionTrace, rule: VolatileRule) -> ExecutionTrace:

@@ -6,55 +6,35 @@ a replayed one are equal whatever the value is, and a recorded response can be s
 
 from __future__ import annotations
 
-import base64
-import html
-import json
 import re
-from typing import TYPE_CHECKING, Final
-from urllib.parse import quote, quote_plus
+from copy import copy
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.encodings import ENCODINGS
+from eikon_engine.trace.stand_ins import StandIns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pydantic import JsonValue
 
-_ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
-    ("", lambda value: value),
-    ("json", lambda value: json.dumps(value)[1:-1]),
-    ("json-utf8", lambda value: json.dumps(value, ensure_ascii=False)[1:-1]),
-    ("json-html", lambda value: _escape(json.dumps(value)[1:-1], "<>&'", lambda char: f"\\u{ord(char):04x}")),
-    ("json-slash", lambda value: json.dumps(value)[1:-1].replace("/", "\\/")),
-    ("html", lambda value: html.escape(value, quote=True)),
-    ("html-text", lambda value: html.escape(value, quote=False)),
-    ("html-39", lambda value: html.escape(value, quote=True).replace("&#x27;", "&#39;")),
-    ("html-34", lambda value: html.escape(value, quote=False).replace('"', "&#34;").replace("'", "&#39;")),
-    ("html-attribute", lambda value: value.replace("&", "&amp;").replace('"', "&quot;")),
-    ("form", quote_plus),
-    ("form-browser", lambda value: quote_plus(value, safe="*").replace("~", "%7E")),
-    ("url", lambda value: quote(value, safe="")),
-    ("url-component", lambda value: quote(value, safe="!'()*")),
-    ("url-path", quote),
-    ("url-query", lambda value: _escape(value, " \"#<>'", quote)),
-    ("base64", lambda value: base64.b64encode(value.encode()).decode()),
-    ("base64-url", lambda value: base64.urlsafe_b64encode(value.encode()).decode()),
-)
-"""As written by: json.dumps, JSON.stringify, Django's json_script, PHP; Python's html, browsers' innerHTML in text,
-Jinja, Go, browsers' innerHTML in attributes; Python's quote_plus, forms of browsers (WHATWG URL, 5.2); RFC 3986,
-encodeURIComponent, Python's quote, browsers' address of a query (WHATWG URL, 1.3)."""
-
 _MARK = re.compile(r"\{\{eikon-secret:(\w+)(?:\|[^{}|]+)?\}\}")
 _ENCODED_MARK = re.compile(rb"\{\{eikon-secret:(\w+)\|[^{}|]+\}\}")
 
 
 class Redactor:
-    """Replace the values of secrets by placeholders, in all the encodings they travel in."""
+    """Replace the values of secrets by placeholders, and found secrets by their stand-ins, in all encodings."""
 
-    def __init__(self, secrets: Mapping[str, str]) -> None:
-        """Prepare the replacements; longer values come first, so that one inside another is found whole."""
+    def __init__(self, secrets: Mapping[str, str], stand_ins: StandIns | None = None) -> None:
+        """Prepare the replacements; longer values come first, so that one inside another is found whole.
+
+        `stand_ins` may learn more values while it is in use.
+        """
+        self.stand_ins = stand_ins or StandIns()
         marks: dict[str, str] = {}
         values: dict[bytes, bytes] = {}
         for name, value in sorted(secrets.items()):
-            for encoding, encode in _ENCODINGS if value else ():
+            for encoding, encode in ENCODINGS if value else ():
                 encoded, mark = encode(value), placeholder(name, encoding)
                 marks.setdefault(encoded, mark)
                 values[mark.encode()] = encoded.encode()
@@ -69,18 +49,27 @@ class Redactor:
     @property
     def is_idle(self) -> bool:
         """Whether no text is ever changed."""
-        return not self._marks
+        return not self._marks and self.stand_ins.is_idle
 
     def text(self, text: str) -> str:
         """Return the text without secret values.
 
         All are replaced in one pass: a value that looks like a part of a placeholder never breaks one.
         """
-        return self._secret.sub(lambda found: self._marks[found[0]], text) if self._marks else text
+        named = self._secret.sub(lambda found: self._marks[found[0]], text) if self._marks else text
+        return self.stand_ins.text(named)
 
     def data(self, data: bytes) -> bytes:
         """Return the bytes without secret values."""
-        return self._secret_bytes.sub(lambda found: self._byte_marks[found[0]], data) if self._marks else data
+        named = self._secret_bytes.sub(lambda found: self._byte_marks[found[0]], data) if self._marks else data
+        return self.stand_ins.data(named)
+
+    @property
+    def named(self) -> Redactor:
+        """Return what replaces secrets with names alone, which does not change as others are found."""
+        other = copy(self)
+        other.stand_ins = StandIns()
+        return other
 
     def key_data(self, data: bytes) -> bytes:
         """Return the bytes with placeholders that do not say how a value was encoded.
@@ -99,17 +88,11 @@ class Redactor:
         return _with_texts(value, lambda text: self.restore(text.encode()).decode())
 
     def restore(self, data: bytes) -> bytes:
-        """Return recorded bytes with today's values in place of the placeholders."""
+        """Return recorded bytes with today's values in place of the placeholders, and of stand-ins for them."""
+        data = self.stand_ins.restore(data)
         if b"{{eikon-secret:" not in data or not self._values:
             return data
         return self._mark.sub(lambda found: self._values[found[0]], data)
-
-
-def _escape(value: str, characters: str, escape: Callable[[str], str]) -> str:
-    """Escape some ASCII characters, and whatever is not ASCII if the escape is the one of URLs."""
-    return "".join(
-        escape(char) if char in characters or (escape is quote and not char.isascii()) else char for char in value
-    )
 
 
 def _with_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:

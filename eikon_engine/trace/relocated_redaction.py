@@ -9,15 +9,16 @@ from eikon_engine.trace.redaction import Redactor
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eikon_engine.trace.stand_ins import StandIns
     from eikon_engine.trace.url_map import UrlMap
 
 
 class RelocatingRedactor(Redactor):
     """Redact, and then map base URLs of today to recorded ones, wherever a text is looked at."""
 
-    def __init__(self, secrets: Mapping[str, str], urls: UrlMap) -> None:
+    def __init__(self, secrets: Mapping[str, str], urls: UrlMap, stand_ins: StandIns | None = None) -> None:
         """Prepare both."""
-        super().__init__(secrets)
+        super().__init__(secrets, stand_ins)
         self._urls = urls
 
     @property
@@ -34,6 +35,6 @@ class RelocatingRedactor(Redactor):
         return self._urls.to_old.data(super().data(data))
 
 
-def redactor_for(secrets: Mapping[str, str], urls: UrlMap) -> Redactor:
+def redactor_for(secrets: Mapping[str, str], urls: UrlMap, stand_ins: StandIns | None = None) -> Redactor:
     """Return what every observed text goes through."""
-    return RelocatingRedactor(secrets, urls) if urls else Redactor(secrets)
+    return RelocatingRedactor(secrets, urls, stand_ins) if urls else Redactor(secrets, stand_ins)

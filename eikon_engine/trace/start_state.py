@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
+from eikon_engine.errors import UsageError
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic import JsonValue
 
 STORAGE_STATE_FILE: Final = "storage_state.json"
@@ -38,6 +42,19 @@ def parse_storage_state(text: bytes) -> StorageState:
             message = f"wanted a list of {name}, found {_named(state[name])}"
             raise ValueError(message)  # noqa: TRY004 - as above
     return state
+
+
+def read_storage_state(path: Path) -> StorageState:
+    """Read a storage state that somebody gives.
+
+    Raises:
+        UsageError: there is no such file, or it holds something else.
+    """
+    try:
+        return parse_storage_state(path.read_bytes())
+    except (OSError, ValueError) as error:
+        message = f"wanted a storage state (JSON, Playwright's format) at {path}, found {error}"
+        raise UsageError(message) from error
 
 
 def parse_session_storage(text: bytes) -> SessionStorage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import uuid
 from datetime import UTC, datetime
 
@@ -9,6 +10,11 @@ from datetime import UTC, datetime
 def utc_now() -> datetime:
     """Return the time of day."""
     return datetime.now(UTC)  # noqa: TID251 - the one place that reads it
+
+
+def fresh_key() -> bytes:
+    """Draw a key that nobody foretells."""
+    return secrets.token_bytes(32)
 
 
 def fresh_id() -> str:

@@ -16,7 +16,8 @@ import pytest
 from pydantic import BaseModel
 
 import eikon_engine
-from eikon_engine import RecordOptions, ReplayOptions
+from eikon_engine import AttachOptions, RecordOptions, ReplayOptions
+from eikon_engine.browser.find import find_browser
 from eikon_engine.cli.main import COMMANDS
 from eikon_engine.errors import ActionError, EikonError
 from eikon_engine.outcome import divergence, events, explanation, outcomes
@@ -139,7 +140,10 @@ def test_every_outcome_model_has_a_table(module: ModuleType) -> None:
         assert re.findall(r"^\| `(\w+)`", section, re.MULTILINE) == list(model.model_fields), name
 
 
-@pytest.mark.parametrize(("options", "page"), [(RecordOptions, "recording.md"), (ReplayOptions, "replay.md")])
+@pytest.mark.parametrize(
+    ("options", "page"),
+    [(AttachOptions, "recording-agents.md"), (RecordOptions, "recording.md"), (ReplayOptions, "replay.md")],
+)
 def test_every_field_of_the_options_is_documented(options: type[DataclassInstance], page: str) -> None:
     """Each field that can be chosen from Python has a row in a table."""
     rows = set(re.findall(r"^\| `(\w+)` \|", _pages()[page], re.MULTILINE))
@@ -200,6 +204,22 @@ def test_the_example_of_recording_runs(tmp_path: Path) -> None:
     trace = read_trace(tmp_path / "bundles" / "prices")
     assert trace.status == "failed"
     assert [extraction.name for extraction in trace.extractions] == ["prices"]
+
+
+def test_the_examples_of_recording_agents_run(tmp_path: Path) -> None:
+    """The Python of docs/recording-agents.md records two agents on our shop, and certifies the first."""
+    with serve_shop() as shop:
+        for example in PYTHON.findall(_pages()["recording-agents.md"]):
+            chosen = example.replace(
+                ".launch()", f".launch(executable_path={str(find_browser(None, environ=os.environ).path)!r})"
+            )
+            printed = _run(chosen.replace("http://127.0.0.1:8000", shop.url), tmp_path)
+            assert printed in {"certified\n", ""}
+
+    banana, prices = (read_trace(tmp_path / "bundles" / name) for name in ("banana", "prices"))
+    assert (banana.status, prices.status) == ("complete", "complete")
+    assert [extraction.value for extraction in banana.extractions] != [""]
+    assert [tool.tool for tool in prices.subgoal_traces[0].tools_used] == ["store_prices"]
 
 
 def _pages() -> dict[str, str]:

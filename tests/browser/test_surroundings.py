@@ -192,11 +192,12 @@ def test_another_browser_is_noted_and_named_beside_a_finding(
 
 
 def test_a_header_that_holds_a_secret_asks_for_it(chosen: tuple[Path, tuple[Asked, ...]], tmp_path: Path) -> None:
-    """Replay without the secret of a header: it is named, and nothing is written."""
+    """Replay without the secret of a header: a site asks for its value, the recorded network for none."""
     with pytest.raises(SecretMissingError, match="KEY"):
-        replay(chosen[0], tmp_path / "run", secrets={})
-
+        replay(chosen[0], tmp_path / "run", secrets={}, network="live")
     assert not (tmp_path / "run").exists()
+
+    assert replay(chosen[0], tmp_path / "run", secrets={}).verdict == "faithful"
 
 
 @pytest.mark.parametrize(

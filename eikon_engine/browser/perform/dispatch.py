@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from eikon_engine.browser.perform import condition, form, keyboard, navigation, page, pointer
+from eikon_engine.browser.perform import condition, form, keyboard, navigation, page, pointer, raw
 from eikon_engine.browser.perform.deed import Deed, require_page
 from eikon_engine.trace import actions
 
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
 
+_Loading: TypeAlias = actions.GoBack | actions.GoForward | actions.Navigate | actions.Reload
 _Pointer: TypeAlias = (
     actions.Click
     | actions.DoubleClick
@@ -21,11 +22,26 @@ _Pointer: TypeAlias = (
     | actions.Download
 )
 _Field: TypeAlias = (
-    actions.Fill | actions.TypeText | actions.Press | actions.SelectOption | actions.SetInputFiles | actions.Scroll
+    actions.Fill
+    | actions.TypeText
+    | actions.Press
+    | actions.SelectOption
+    | actions.SetValue
+    | actions.SetInputFiles
+    | actions.Scroll
+)
+_Raw: TypeAlias = actions.DispatchEvent | actions.Focus | actions.InsertText | actions.Key | actions.Mouse
+_Page: TypeAlias = (
+    actions.AnswerDialog
+    | actions.ClosePage
+    | actions.OpenPage
+    | actions.Screenshot
+    | actions.SetViewport
+    | actions.SwitchPage
 )
 
 
-async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C901, PLR0911 - one case a kind
+async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: PLR0911 - one case a kind
     """Perform exactly one action, once.
 
     Raises:
@@ -33,24 +49,23 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C9
         SecretMissingError: it types a secret that nobody gave.
     """
     match action:
-        case actions.Navigate():
-            return await navigation.navigate(session, action)
-        case actions.Reload():
-            return await navigation.reload(session, action)
-        case actions.GoBack() | actions.GoForward():
-            return await navigation.travel(session, action)
+        case actions.Navigate() | actions.Reload() | actions.GoBack() | actions.GoForward():
+            return await _load(session, action)
         case actions.WaitFor():
             return await condition.wait_for(session, action)
         case actions.Assert():
             return await condition.demand(session, action)
-        case actions.AnswerDialog():
-            return await page.answer_dialog(session, action)
-        case actions.SwitchPage():
-            return await page.switch_page(session, action)
-        case actions.ClosePage():
-            return await page.close_page(session, action)
-        case actions.Screenshot():
-            return await page.screenshot(session, action)
+        case (
+            actions.AnswerDialog()
+            | actions.SwitchPage()
+            | actions.OpenPage()
+            | actions.ClosePage()
+            | actions.SetViewport()
+            | actions.Screenshot()
+        ):
+            return await _perform_on_page(session, action)
+        case actions.DispatchEvent() | actions.Focus() | actions.InsertText() | actions.Key() | actions.Mouse():
+            return await _perform_raw(session, action)
         case actions.ExtractDom() | actions.Note():
             require_page(session, action.page)
             return Deed()
@@ -59,12 +74,25 @@ async def perform(session: Session, action: actions.Action) -> Deed:  # noqa: C9
             | actions.TypeText()
             | actions.Press()
             | actions.SelectOption()
+            | actions.SetValue()
             | actions.SetInputFiles()
             | actions.Scroll()
         ):
             return await _perform_on_field(session, action)
         case _:
             return await _perform_with_pointer(session, action)
+
+
+async def _load(session: Session, action: _Loading) -> Deed:
+    match action:
+        case actions.Navigate():
+            return await navigation.navigate(session, action)
+        case actions.Reload():
+            return await navigation.reload(session, action)
+        case actions.GoBack() | actions.GoForward():
+            return await navigation.travel(session, action)
+        case _:
+            assert_never(action)
 
 
 async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
@@ -83,7 +111,41 @@ async def _perform_with_pointer(session: Session, action: _Pointer) -> Deed:
             assert_never(action)
 
 
-async def _perform_on_field(session: Session, action: _Field) -> Deed:
+async def _perform_on_page(session: Session, action: _Page) -> Deed:
+    match action:
+        case actions.AnswerDialog():
+            return await page.answer_dialog(session, action)
+        case actions.SwitchPage():
+            return await page.switch_page(session, action)
+        case actions.OpenPage():
+            return await page.open_page(session, action)
+        case actions.ClosePage():
+            return await page.close_page(session, action)
+        case actions.SetViewport():
+            return await page.set_viewport(session, action)
+        case actions.Screenshot():
+            return await page.screenshot(session, action)
+        case _:
+            assert_never(action)
+
+
+async def _perform_raw(session: Session, action: _Raw) -> Deed:
+    match action:
+        case actions.DispatchEvent():
+            return await raw.dispatch_event(session, action)
+        case actions.Focus():
+            return await raw.focus(session, action)
+        case actions.InsertText():
+            return await raw.insert_text(session, action)
+        case actions.Key():
+            return await raw.key(session, action)
+        case actions.Mouse():
+            return await raw.mouse(session, action)
+        case _:
+            assert_never(action)
+
+
+async def _perform_on_field(session: Session, action: _Field) -> Deed:  # noqa: PLR0911 - one case a kind
     match action:
         case actions.Fill():
             return await keyboard.fill(session, action)
@@ -93,6 +155,8 @@ async def _perform_on_field(session: Session, action: _Field) -> Deed:
             return await keyboard.press(session, action)
         case actions.SelectOption():
             return await form.select_option(session, action)
+        case actions.SetValue():
+            return await form.set_value(session, action)
         case actions.SetInputFiles():
             return await form.set_input_files(session, action)
         case actions.Scroll():

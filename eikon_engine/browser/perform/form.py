@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.bind import Readiness, bind
 from eikon_engine.browser.perform.deed import ACT_TIMEOUT_MS, Deed, closed_gate, require_page, translated
+from eikon_engine.browser.perform.keyboard import fill
 from eikon_engine.errors import ActionRejectedError, AttachmentMissingError, OptionMissingError
+from eikon_engine.trace.actions import Fill, SelectOption
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator
 
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import Scroll, SelectOption, SetInputFiles
+    from eikon_engine.trace.actions import Scroll, SetInputFiles, SetValue
 
 _OPTIONS = "e => e.options ? Array.from(e.options, o => ({value: o.value, label: o.label, off: o.disabled})) : null"
 _TAKES_FILES = "e => (e.localName === 'label' ? e.control : e)?.type === 'file'"
@@ -37,6 +39,18 @@ async def select_option(session: Session, action: SelectOption) -> Deed:
     ):
         await bound.locator.select_option(**choice, timeout=ACT_TIMEOUT_MS)
     return Deed(bound=bound)
+
+
+async def set_value(session: Session, action: SetValue) -> Deed:
+    """Choose the option of a select box with a value, or fill any other field."""
+    page = require_page(session, action.page)
+    bound = await bind(page, action.target, session.rest, Readiness(enabled=True), action.timeout_ms)
+    if bound.identity.tag == "select":
+        options = (session.secrets.resolve(action.text),)
+        chosen = SelectOption(page=action.page, timeout_ms=action.timeout_ms, target=action.target, options=options)
+        return await select_option(session, chosen)
+    text = Fill(page=action.page, timeout_ms=action.timeout_ms, target=action.target, text=action.text)
+    return await fill(session, text)
 
 
 async def _await_options(session: Session, action: SelectOption, locator: Locator) -> None:

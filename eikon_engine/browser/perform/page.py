@@ -1,15 +1,16 @@
-"""Answer dialogs, switch and close pages, keep pictures."""
+"""Answer dialogs; open, switch, size and close pages; keep pictures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.ledger import DialogAnswer
-from eikon_engine.browser.perform.deed import Deed, require_page, translated
+from eikon_engine.browser.perform.deed import Deed, closed_gate, require_page, translated
+from eikon_engine.errors import ActionRejectedError
 
 if TYPE_CHECKING:
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.actions import AnswerDialog, ClosePage, Screenshot, SwitchPage
+    from eikon_engine.trace.actions import AnswerDialog, ClosePage, OpenPage, Screenshot, SetViewport, SwitchPage
 
 
 async def answer_dialog(session: Session, action: AnswerDialog) -> Deed:
@@ -29,6 +30,30 @@ async def switch_page(session: Session, action: SwitchPage) -> Deed:
     page = require_page(session, action.page)
     async with translated(f"switching to page {action.page}"):
         await page.bring_to_front()
+    return Deed()
+
+
+async def open_page(session: Session, action: OpenPage) -> Deed:
+    """Open an empty page.
+
+    Raises:
+        ActionRejectedError: it is not the next page in the order of opening.
+    """
+    coming = len(session.ledger.pages)
+    if action.page != coming:
+        message = f"wanted page {action.page} to open, found that the next one is page {coming} (in order of opening)"
+        raise ActionRejectedError(message)
+    session.rest.act()
+    async with translated(f"opening page {action.page}"):
+        await session.context.new_page()
+    return Deed()
+
+
+async def set_viewport(session: Session, action: SetViewport) -> Deed:
+    """Give a page another size."""
+    page = require_page(session, action.page)
+    async with translated(f"setting the viewport of page {action.page}"), closed_gate(session, page):
+        await page.set_viewport_size({"width": action.width, "height": action.height})
     return Deed()
 
 

@@ -43,6 +43,7 @@ class Room:
         self.ledger: PageLedger = silent_ledger()
         self.rest = Rest(SteppedClock(), self.ledger, 100.0)
         self.redactor = self.restorer = Redactor({})
+        self.found = None
 
 
 @dataclass(slots=True)

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.divergence import Divergence
 
 TRACES = Path(__file__).resolve().parents[2] / "data" / "traces"
-NOT_COMPARED = {"begun_ms", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief"}
+NOT_COMPARED = {"begun_ms", "acted_ms", "virtual_ms", "snapshot", "writes", "is_brief", "settled"}
 """Page time follows from waiting for targets; a snapshot is evidence, checked against the digests it stands for; of
-writes, which are among the requests, the order counts; what is brief is left out of the comparison."""
+writes, which are among the requests, the order counts; what is brief is left out of the comparison; what a replay
+observes has always settled."""
 STEPS = [
     action
     for name in ("shop_passing", "shop_failing")
@@ -113,3 +114,12 @@ def test_the_result_is_compared_in_both_directions() -> None:
     ]
 
     assert found == ["target-missing", "unexpected-success", "failure-changed"]
+
+
+def test_what_had_not_settled_is_no_baseline() -> None:
+    """Pages that were not waited for while an agent was watched are compared with nothing."""
+    step = next(each for each in STEPS if each.observation is not None)
+    unsettled = step.observation and step.observation.model_copy(update={"settled": False})
+
+    assert step.baseline == step.observation
+    assert step.model_copy(update={"observation": unsettled}).baseline is None

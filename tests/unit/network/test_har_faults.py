@@ -37,6 +37,7 @@ BROKEN: dict[str, tuple[bytes | dict[str, Any], type[TraceError], str]] = {
         "log.entries[1].response.status: wanted a finite number",
     ),
     "no number": (entry(response__status=float("nan")), TraceFieldError, "log.entries[1].response.status: wanted"),
+    "no machine's number": (entry(response__status=10**400), TraceFieldError, "log.entries[1].response.status: wanted"),
     "url that nothing reads": (entry("http://[bad"), TraceFieldError, "log.entries[1].request.url: wanted an absolute"),
     "port": (entry("http://a:99999/"), TraceFieldError, "log.entries[1].request.url: wanted an absolute URL"),
     "huge status": (entry(status=5000), TraceFieldError, "log.entries[1].response.status: wanted a status of three"),

@@ -6,6 +6,7 @@ import base64
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from eikon_engine.network.har_import import import_har
 from eikon_engine.network.keys import request_key
@@ -87,6 +88,18 @@ def test_failures_and_unanswered_requests_are_kept_apart(tmp_path: Path) -> None
 
     assert [each.failure for each in har.recording.exchanges] == ["net::ERR_ABORTED", "net::ERR_FAILED", None]
     assert [each.pending for each in har.recording.exchanges] == [False, False, True]
+
+
+def test_an_answer_that_became_a_file_is_an_empty_one(tmp_path: Path) -> None:
+    """The browser ends such a request, and no HAR has its content: the download begins all the same, and is told."""
+    attached = [{"name": "Content-Disposition", "value": "attachment; filename=a.txt"}]
+    ended: dict[str, Any] = {"response__content": {"size": -1}, "response___failureText": "net::ERR_ABORTED"}
+
+    har = imported(tmp_path, entry("http://a/1", response__headers=attached, **ended), entry("http://a/2", **ended))
+
+    assert [each.failure for each in har.recording.exchanges] == [None, "net::ERR_ABORTED"]
+    assert bodies(har)[:1] == [b""]
+    assert "it became a file" in har.warnings[0]
 
 
 def test_request_bodies_make_keys(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eikon_engine.replay.label import label
-from eikon_engine.trace.actions import Click, Fill, SecretRef
+from eikon_engine.trace.actions import Click, Fill, Mouse, SecretRef
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.target import Identity, Target
 from tests.unit.trace.trace_values import values_of
@@ -31,3 +31,11 @@ def test_a_target_is_shown_with_its_name() -> None:
     target = Target(selector="#buy", identity=Identity(tag="button", role="button", name="Buy now"))
 
     assert label(Click(target=target)) == "click #buy ('Buy now')"
+
+
+def test_a_place_is_shown_with_what_lies_there() -> None:
+    """Numbers say nothing to a person; the name of the element does, where it is known."""
+    under = Identity(tag="button", role="button", name="Buy now")
+
+    assert label(Mouse(event="click", x=3.5, y=4.0, under=under)) == "mouse click at 3.5, 4 ('Buy now')"
+    assert label(Mouse(event="move", x=3.5, y=4.0)) == "mouse move at 3.5, 4"

@@ -60,8 +60,8 @@ def test_a_patch_is_shown_as_a_difference_of_the_file() -> None:
     assert changed == [
         "--- a/trace.json",
         "+++ b/trace.json",
-        '-      "virtual_ms": 0.0',
-        '+      "virtual_ms": 1000.0',
+        '-      "virtual_ms": 0.0,',
+        '+      "virtual_ms": 1000.0,',
     ]
     assert render_patch(BASE, TracePatch()) == ""
 

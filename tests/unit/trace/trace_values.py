@@ -60,12 +60,16 @@ def _told_apart(drawn: dict[str, Any]) -> dict[str, Any]:
         drawn.pop("frame", None)
         drawn.pop("url", None)
     steps = iter(range(1, 100))
-    for name in drawn.keys() & {"actions_taken", "skills_used"}:
+    for name in sorted(drawn.keys() & {"actions_taken", "skills_used", "tools_used", "completions"}):
         drawn[name] = tuple(step.model_copy(update={"sequence": next(steps)}) for step in drawn[name])
     if "subgoal_traces" in drawn:
         attempts = enumerate(drawn["subgoal_traces"])
         drawn["subgoal_traces"] = tuple(each.model_copy(update={"id": f"{n}{each.id}"}) for n, each in attempts)
     return drawn
+
+
+def _pattern(limit: Any) -> str | None:  # noqa: ANN401 - whatever annotates a type
+    return next((each.pattern for each in getattr(limit, "metadata", ()) if hasattr(each, "pattern")), None)
 
 
 def _field(field: FieldInfo) -> st.SearchStrategy[Any]:
@@ -101,7 +105,8 @@ def _type(annotation: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401, PLR0911 -
     if "JsonValue" in repr(annotation) and origin is not dict and origin is not tuple:
         return _JSON
     if origin is Annotated:
-        return _type(arguments[0])
+        pattern = next((each for each in map(_pattern, arguments[1:]) if each is not None), None)
+        return _type(arguments[0]) if pattern is None else st.from_regex(_PATTERNS[pattern])
     if origin is Literal:
         return st.sampled_from(arguments)
     if origin in {Union, types.UnionType}:
@@ -111,7 +116,7 @@ def _type(annotation: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401, PLR0911 -
     if origin is tuple:
         return st.tuples(*[_type(each) for each in arguments])
     if origin is dict:
-        return st.dictionaries(_TEXTS, _type(arguments[1]), max_size=2)
+        return st.dictionaries(_type(arguments[0]), _type(arguments[1]), max_size=2)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return st.deferred(lambda: values_of(annotation))
     if annotation is datetime or "AwareDatetime" in repr(annotation):

@@ -1,0 +1,90 @@
+"""Measures what recording costs an agent: the same script on the same live site, alone and recorded, turn by turn.
+
+Run: `python -m benchmarks.recording [RUNS]` in the environment of scripts/test. The order of the shop is done by
+synchronous Playwright at full speed, with nothing between its calls, as no planner is. Printed are the medians of
+what the script itself takes, what recording adds to that, and what the block takes before and after it, once a mission;
+certifying comes afterwards and is not in it. Ends with 1 if recording adds more than 30 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+from benchmarks.table import table
+from eikon_engine.attach import record_mission
+from eikon_engine.attach.options import AttachOptions
+from eikon_engine.browser.find import find_browser
+from tests.missions.agents import buy, order
+from tests.sites.shop import serve_shop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from playwright.sync_api import Browser, Page
+
+ALLOWED = 0.3
+RUNS = 9
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("runs", type=int, nargs="?", default=RUNS)
+    runs: int = parser.parse_args().runs
+    rows = []
+    with serve_shop() as shop, sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+        for name, mission in (("order", order), ("buy", buy)):
+            alone, recorded, around = [], [], []
+            for number in range(runs + 1):
+                shop.restart()
+                plain, _ = _time(browser, shop.url, mission, None)
+                shop.restart()
+                watched, rest = _time(browser, shop.url, mission, Path(folder) / f"{name}-{number}")
+                if number:  # the first one warms up
+                    alone.append(plain)
+                    recorded.append(watched)
+                    around.append(rest)
+            rows.append((name, statistics.median(alone), statistics.median(recorded), statistics.median(around)))
+        browser.close()
+    shown = [
+        (name, f"{plain:.3f}", f"{watched:.3f}", f"{watched / plain - 1:+.0%}", f"{rest:.3f}")
+        for name, plain, watched, rest in rows
+    ]
+    sys.stdout.write(table(("mission", "alone, s", "recorded, s", "added", "before and after, s"), shown))
+    sys.exit(int(any(watched / plain - 1 > ALLOWED for _, plain, watched, _ in rows)))
+
+
+def _time(
+    browser: Browser, url: str, mission: Callable[[Page, str], None], directory: Path | None
+) -> tuple[float, float]:
+    """Return the wall time of a mission, and of the block around it without that."""
+    page = browser.new_page()
+    options = AttachOptions(certify=None)
+    block = (
+        nullcontext()
+        if directory is None
+        else record_mission(page, mission_text=mission.__name__, directory=directory, options=options)
+    )
+    begin = time.perf_counter()
+    with block:
+        begun = time.perf_counter()
+        mission(page, url)
+        taken = time.perf_counter() - begun
+    rest = time.perf_counter() - begin - taken
+    page.context.close()
+    return taken, rest
+
+
+if __name__ == "__main__":
+    main()

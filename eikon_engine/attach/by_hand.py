@@ -1,0 +1,144 @@
+"""Record what a person does in a browser of ours, and certify the recording."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.attach.certified import certify_recording
+from eikon_engine.attach.hand_mission import HandMission
+from eikon_engine.browser.by_hand.window import WindowOptions, free_port, open_window
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.errors import EikonError
+from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.trace.environment import DEFAULT_VIEWPORT
+from eikon_engine.trace.wall_clock import fresh_id, fresh_key, utc_now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
+    from pathlib import Path
+
+    from eikon_engine.certify.certification import CertificationReport
+    from eikon_engine.record.hand_deed import WeakTarget
+    from eikon_engine.trace.environment import Viewport
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+
+
+def _silent(_line: str) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByHandOptions:
+    """Everything that can be chosen about a recording by hand."""
+
+    url: str
+    mission_text: str
+    headless: bool = False
+    debugging_port: int | None = None
+    """Port on loopback over which a person drives the browser from elsewhere; without a window, a free one."""
+    viewport: Viewport = DEFAULT_VIEWPORT
+    browser_path: Path | None = None
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    certify: CertifyOptions | None = field(default_factory=CertifyOptions)
+    """How the recording is certified at its end; None to leave that for later."""
+    say: Callable[[str], None] = _silent
+    """Told what goes on, a line at a time."""
+    redaction: RedactionRules = field(default_factory=RedactionRules)
+    """What else is a secret, and what is none."""
+    now: Callable[[], datetime] = utc_now
+    new_id: Callable[[], str] = fresh_id
+    new_key: Callable[[], bytes] = fresh_key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandReport:
+    """What was recorded."""
+
+    counts: Mapping[str, int]
+    """Actions by subgoal, in their order."""
+    weak: tuple[WeakTarget, ...]
+    warnings: tuple[str, ...]
+    certification: CertificationReport | None = None
+    """None where it was not asked for, or could not be done."""
+    not_certified: str | None = None
+    """Why it could not be done."""
+
+    @property
+    def exit_status(self) -> int:
+        """Return the exit status of the command line."""
+        if self.not_certified is not None:
+            return 1
+        return 0 if self.certification is None else self.certification.exit_status
+
+
+async def record_by_hand(directory: Path, options: ByHandOptions) -> HandReport:
+    """Record until the person finishes, closes the last page, or stops the program; then certify.
+
+    Raises:
+        UsageError: a window is wanted where there is no display, or the port is taken.
+        OutputError: a recording is there already, or the folder cannot be written.
+        NavigationError: the first document does not come; nothing is recorded.
+        BrowserMissingError: no browser is installed.
+    """
+    port = free_port(options.debugging_port) if options.headless or options.debugging_port is not None else None
+    chosen = WindowOptions(
+        headless=options.headless,
+        debugging_port=port,
+        browser_path=options.browser_path,
+        viewport=options.viewport,
+    )
+    async with open_window(chosen) as window:
+        mission = HandMission(window, directory, options)
+        with _stopped_by_signals(mission.stop):
+            await mission.begin()
+            _say_how(options, port)
+            await mission.over.wait()
+            await mission.end()
+    report = HandReport(counts=mission.counts, weak=mission.weak, warnings=mission.warnings)
+    if options.certify is None:
+        return report
+    if mission.was_terminated:
+        return replace(report, not_certified="stopped by SIGTERM")
+    return await _certify(report, directory, replace(options.certify, secrets=mission.secrets))
+
+
+async def _certify(report: HandReport, directory: Path, options: CertifyOptions) -> HandReport:
+    try:
+        return replace(report, certification=await certify_recording(directory, options))
+    except EikonError as error:  # the recording stands; what is missing is said, and can be made up for
+        return replace(report, not_certified=error.message)
+
+
+def _say_how(options: ByHandOptions, port: int | None) -> None:
+    if port is not None:
+        options.say(
+            f"drive the browser from elsewhere: open chrome://inspect/#devices in Chrome, add 127.0.0.1:{port} under "
+            f"Configure, and choose inspect (http://127.0.0.1:{port}/json/list names the pages)"
+        )
+        options.say(f"from another machine, first: ssh -N -L {port}:127.0.0.1:{port} THIS-MACHINE")
+    options.say("recording; Finish in the page, Ctrl+Shift+F9, closing the last page or Ctrl-C here ends it")
+
+
+@contextmanager
+def _stopped_by_signals(stop: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the recording instead of the program; afterwards they do as before."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    before: dict[signal.Signals, Any] = {each: signal.getsignal(each) for each in _SIGNALS}
+    for each in _SIGNALS:
+        loop.add_signal_handler(each, stop, each)
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            loop.remove_signal_handler(each)
+            signal.signal(each, handler)

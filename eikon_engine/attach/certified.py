@@ -1,0 +1,27 @@
+"""Certify a recording as soon as it is made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.certify.certify import accept, certify
+from eikon_engine.trace.bundle import open_bundle
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.certify.certification import CertificationReport
+    from eikon_engine.certify.options import CertifyOptions
+
+
+async def certify_recording(directory: Path, options: CertifyOptions) -> CertificationReport:
+    """Replay a recording until its replays agree, and write what makes them: nobody has seen another baseline yet.
+
+    Raises:
+        EikonError: as `certify`.
+    """
+    bundle = open_bundle(directory)
+    certification = await certify(bundle, options)
+    if certification.report.status in {"certified", "proposed"}:
+        return accept(bundle, certification)
+    return certification.report

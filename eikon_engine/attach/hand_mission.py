@@ -1,0 +1,231 @@
+"""One recording by hand: who hears what, how it begins and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from shutil import rmtree
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.browser.attached.session import kept_options, unwatch, watch
+from eikon_engine.record.attempts import Attempts
+from eikon_engine.record.by_hand import HandRecorder
+from eikon_engine.record.gesture import Gesture
+from eikon_engine.record.keep_out import keep_secrets_out
+from eikon_engine.record.recorder import describe_error, new_mission_id
+from eikon_engine.record.start import without_secrets, write_start
+from eikon_engine.record.write import BundleWriter
+from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from eikon_engine.attach.by_hand import ByHandOptions
+    from eikon_engine.browser.attached.session import Watched
+    from eikon_engine.browser.by_hand.look import HeardFrame
+    from eikon_engine.browser.by_hand.pages import Way
+    from eikon_engine.browser.by_hand.window import Window
+    from eikon_engine.record.hand_deed import WeakTarget
+    from eikon_engine.trace.observation import DialogSeen
+
+SUBGOAL_LENGTH: Final = 200
+
+
+class HandMission:
+    """Hear the pages of a window, and keep what their person does in a bundle."""
+
+    def __init__(self, window: Window, directory: Path, options: ByHandOptions) -> None:
+        """Record nothing yet."""
+        self._window = window
+        self._directory = directory
+        self._options = options
+        self._faults: list[Exception] = []
+        self.over = asyncio.Event()
+        """Set when the person has finished."""
+        self.was_terminated = False
+        self.warnings: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Return how many actions there are, by subgoal."""
+        return self._recorder.counts
+
+    @property
+    def weak(self) -> tuple[WeakTarget, ...]:
+        """Return the targets that could be taken for others."""
+        return tuple(self._recorder.weak)
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """Return the values that are written nowhere, by name."""
+        return self._watched.session.secrets.values
+
+    async def begin(self) -> None:
+        """Open the first document, and record from there.
+
+        Raises:
+            OutputError: a recording is there already, or the folder cannot be written.
+            NavigationError: the first document does not come.
+        """
+        is_new = not self._directory.exists()
+        self._writer = BundleWriter(self._directory)
+        try:
+            await self._start()
+            await self._window.start(self._watched.session.ledger, self)
+            await self._window.go(self._options.url)
+        except BaseException:
+            self._writer.discard()
+            if is_new:
+                rmtree(self._directory, ignore_errors=True)
+            raise
+
+    async def _start(self) -> None:
+        options = self._options
+        now = options.now()
+        self._watched: Watched = await watch(
+            self._window.context,
+            secrets=options.secrets,
+            found=FoundSecrets(options.redaction, options.new_key()),
+            network=self._writer.network,
+            now=now,
+            on_fault=self._faults.append,
+        )
+        session = self._watched.session
+        clean = session.redactor.text
+        text = clean(options.mission_text)
+        self._writer.begin(
+            ExecutionTrace(
+                id=options.new_id(),
+                mission_id=new_mission_id(text, now),
+                mission_text=text,
+                started_at=now,
+                status="running",
+                environment=without_secrets(session, session.environment),
+                start=write_start(session, self._writer, kept_options(self._watched), self._watched.storage_state),
+                network=NetworkPart(),
+            )
+        )
+        self._attempts = Attempts(self._writer, clean, options.now)
+        self._recorder = HandRecorder(self._watched, self._writer, self._attempts, options.now, text)
+        self._recorder.on_change = self._show
+
+    async def end(self) -> None:
+        """Write what is still to be written, and complete the bundle."""
+        recorder = self._recorder
+        failure: BaseException | None = None
+        try:
+            await recorder.settle()
+            await recorder.flush()
+            recorder.leave_attempt()
+            recorder.close()
+            await self._window.stop()
+            await unwatch(self._watched)
+        except BaseException as error:
+            failure = error
+            raise
+        finally:
+            self._complete(failure)
+
+    def stop(self, number: signal.Signals) -> None:
+        """End the recording, because a signal says so."""
+        self.was_terminated = number == signal.SIGTERM
+        self.over.set()
+
+    def told(self, page: int, frame: HeardFrame, text: str) -> None:
+        """Take what the script in a document tells."""
+        try:
+            self._take(Gesture.model_validate_json(text), page, frame)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            self._writer.warn(f"a page told of something that cannot be read ({place}: {first['msg']}): not recorded")
+        except Exception as error:  # noqa: BLE001 - the mission goes on; the recording says what failed
+            self._faults.append(error)
+
+    def opened(self, page: int, *, is_popup: bool) -> HandPage:
+        """Take a page; one that nothing opened was opened by the person."""
+        if page > 0 and not is_popup:
+            self._recorder.hear(Gesture(kind="open"), page)
+        return HandPage(self._recorder)
+
+    def closed(self, page: int) -> None:
+        """Take that a page is gone; with the last one the mission ends."""
+        if not self._watched.session.ledger.open_pages():
+            self.over.set()
+        elif not self._recorder.is_busy():
+            self._recorder.hear(Gesture(kind="close"), page)
+
+    def failed(self, page: int, reason: str) -> None:
+        """Take that the document that was asked for does not come."""
+        self._recorder.fail_navigation(page, reason)
+
+    def is_busy(self, page: int | None = None) -> bool:
+        """Say whether an action is under way, in one page or in any."""
+        return self._recorder.is_busy(page)
+
+    def _take(self, gesture: Gesture, page: int, frame: HeardFrame) -> None:
+        if gesture.kind == "finish":
+            self.over.set()
+        elif gesture.kind == "hello":
+            self._show()
+        elif gesture.kind == "subgoal":
+            self._recorder.begin_subgoal(gesture.text[:SUBGOAL_LENGTH])
+            self._options.say(f"subgoal: {self._recorder.subgoal}")
+        else:
+            self._recorder.hear(gesture, page, frame)
+
+    def _show(self) -> None:
+        self._window.show(self._recorder.count, self._recorder.subgoal)
+
+    def _complete(self, failure: BaseException | None) -> None:
+        session, writer = self._watched.session, self._writer
+        clean = session.redactor.text
+        for each in filter(None, (failure, session.ledger.fault, *self._faults)):
+            writer.add_failure(Failure(message=clean(describe_error(each))))
+        warnings = (
+            *self._watched.warnings,
+            *self._watched.capture.warnings,
+            *session.traffic.outcome().notes,
+            *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._faults),
+        )
+        for warning in warnings:
+            writer.warn(clean(warning))
+        if failure is not None:
+            self._attempts.say("aborted")
+        self.warnings = tuple(map(clean, warnings))
+        writer.end(self._options.now(), self._attempts.status)
+        keep_secrets_out(self._directory, session)
+
+
+class HandPage:
+    """Hear what a person does to one page from outside of it."""
+
+    def __init__(self, recorder: HandRecorder) -> None:
+        """Tell the recorder."""
+        self._recorder = recorder
+
+    def navigated(self, page: int, way: Way, url: str) -> None:
+        """Take that the person goes somewhere."""
+        gestures = {
+            "navigate": Gesture(kind="navigate", text=url),
+            "reload": Gesture(kind="reload"),
+            "back": Gesture(kind="travel", detail=-1),
+            "forward": Gesture(kind="travel", detail=1),
+        }
+        self._recorder.hear(gestures[way], page)
+
+    def dialog_opened(self) -> None:
+        """Take that a dialog waits for its answer."""
+        self._recorder.open_dialog()
+
+    def dialog_closed(self, seen: DialogSeen, text: str) -> None:
+        """Take how it was answered."""
+        self._recorder.close_dialog(seen, text)
+
+    def is_busy(self, page: int) -> bool:
+        """Say whether an action is under way in a page that may have caused what happens."""
+        return self._recorder.is_busy(page)

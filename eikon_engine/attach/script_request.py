@@ -1,0 +1,44 @@
+"""What is asked of the process that runs a script, and what it answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ScriptRequest(BaseModel):
+    """A script to run, and where to record what it does."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    script: str
+    """Path of a Python script, or of a test of pytest, which may name one test: `test_shop.py::test_order`."""
+    arguments: tuple[str, ...] = ()
+    runner: Literal["python", "pytest"] = "python"
+    directory: Path
+    mission_text: str | None = None
+    browser_path: Path | None = None
+    secrets: dict[str, str] = {}
+
+
+class ScriptRecorded(BaseModel):
+    """One context of the script."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    directory: Path
+    mission_text: str
+    secrets: dict[str, str]
+    """Those that were given and those that were found."""
+
+
+class ScriptAnswer(BaseModel):
+    """What became of a script."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+    recorded: tuple[ScriptRecorded, ...] = ()
+    refused: tuple[str, ...] = ()
+    """Contexts that could not be recorded, with the reason."""

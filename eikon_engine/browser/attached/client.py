@@ -1,0 +1,73 @@
+"""Read the objects of a Playwright client that calls are made on; they have no public names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.browser.playwright_errors import translate
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.attached.tap import Call
+
+
+def context_impl(call: Call) -> Any:  # noqa: ANN401 - the objects of the client have no public types
+    """Return the context that a call is made in; None for one of no context."""
+    found = call.object
+    while found is not None and found._type != "BrowserContext":  # noqa: SLF001 - the seam of this module
+        found = found._parent  # noqa: SLF001 - as above
+    return found
+
+
+def page_impl(call: Call) -> Any:  # noqa: ANN401 - as above
+    """Return the page that a call is made on; None for one of no page."""
+    found = call.object
+    while found is not None and found._type != "Page":  # noqa: SLF001 - as above
+        found = found.page if found._type in {"Dialog", "Frame"} else found._parent  # noqa: SLF001 - as above
+    return found
+
+
+def frame_impl(call: Call) -> Any:  # noqa: ANN401 - as above
+    """Return the frame in which a call looks for elements: its own, or the main one of its page."""
+    found = call.object
+    while found is not None and found._type != "Frame":  # noqa: SLF001 - as above
+        found = found.main_frame if found._type == "Page" else found._parent  # noqa: SLF001 - as above
+    return found
+
+
+def frames_of(call: Call) -> tuple[Any, ...]:
+    """Return all frames of the page that a call is made on, the main one first."""
+    page = page_impl(call)
+    return () if page is None else tuple(page.frames)
+
+
+def frames_to(frame: Any) -> tuple[str, ...]:  # noqa: ANN401 - as above
+    """Return selectors of the iframes that lead to a frame from its page, the outermost first."""
+    selectors: list[str] = []
+    while frame is not None and frame.parent_frame is not None:
+        siblings = frame.parent_frame.child_frames
+        named = [each for each in siblings if frame.name and each.name == frame.name]
+        by_name = f'iframe[name="{frame.name}"]' if len(named) == 1 and '"' not in frame.name else ""
+        selectors.append(by_name or f"iframe >> nth={siblings.index(frame) if frame in siblings else 0}")
+        frame = frame.parent_frame
+    return tuple(reversed(selectors))
+
+
+def handle_of(answer: Any) -> Any:  # noqa: ANN401 - as above
+    """Return the object behind a channel of an answer; None for none."""
+    return getattr(answer, "_object", None)
+
+
+def failure_of(error: Exception, wanted: str) -> tuple[str, str]:
+    """Return code and message of a call that failed; `wanted` says what it was."""
+    from playwright.async_api import Error
+
+    if not isinstance(error, Error):
+        return "unknown", f"{wanted}: {type(error).__name__}: {error}"
+    told = translate(error, wanted)
+    return told.code, told.message
+
+
+def dialog_of(call: Call) -> tuple[str, str, str]:
+    """Return kind, message and default value of a dialog."""
+    dialog = call.object
+    return dialog.type, dialog.message, dialog.default_value

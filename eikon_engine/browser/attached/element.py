@@ -1,0 +1,109 @@
+"""Ask for the element that a call of somebody else is about, in the same breath: the answer is not waited for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.trace.target import Identity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_WANTED: Final = {"visible": True, "enabled": True, "editable": False, "pointer": False, "position": None}
+_SEEN: Final = f"window.__eikon__?.sight?.(elements, {json.dumps(_WANTED)}) ?? null"
+_SIGHT: Final = f"JSON.stringify({_SEEN})"
+_PATH: Final = """each => {
+  const root = each.getRootNode(), parent = each.parentElement;
+  const outer = () => root.host ? path(root.host) + ' ' : '';
+  const id = each.id && '#' + CSS.escape(each.id);
+  if (id && root.querySelectorAll(id).length === 1) return outer() + id;
+  const alike = parent ? [...parent.children].filter(other => other.localName === each.localName) : [each];
+  const own = CSS.escape(each.localName) + (alike.length > 1 ? `:nth-of-type(${alike.indexOf(each) + 1})` : '');
+  return (parent ? path(parent) + ' > ' : outer()) + own;
+}"""
+OF_SELECTOR: Final = f"elements => {_SIGHT}"
+OF_HANDLE: Final = f"""element => {{
+  const elements = [element], seen = {_SEEN}, path = {_PATH};
+  return JSON.stringify({{ count: 1, ...seen, path: path(element) }});
+}}"""
+"""Handles of file choosers live in another world than our scripts: of their elements it gives the path alone."""
+_HIT: Final = """(document, x, y) => {
+  let hit = document.elementFromPoint(x, y);
+  while (hit?.shadowRoot) {
+    const inner = hit.shadowRoot.elementFromPoint(x, y);
+    if (!inner || inner === hit) break;
+    hit = inner;
+  }
+  return hit ? [hit] : [];
+}"""
+AT_POINT: Final = f"""told => {{
+  const elements = ({_HIT})(document, ...JSON.parse(told));
+  return {_SIGHT};
+}}"""
+IN_MIDDLE: Final = f"""(found, told) => {{
+  const [element] = [found].flat(), within = JSON.parse(told);
+  const box = element.getBoundingClientRect();
+  let x = box.x + (within ? within[0] : box.width / 2), y = box.y + (within ? within[1] : box.height / 2);
+  let frame = window;
+  for (; frame !== frame.parent; frame = frame.parent) {{
+    const outer = frame.frameElement, around = outer.getBoundingClientRect();
+    x += around.x + outer.clientLeft;
+    y += around.y + outer.clientTop;
+  }}
+  const elements = ({_HIT})(frame.document, x, y), seen = frame.{_SEEN.removeprefix("window.")};
+  return JSON.stringify(seen && {{ ...seen, place: [x, y] }});
+}}"""
+"""What lies in the middle of an element, or at a place in it: where the pointer is after it acted there."""
+FOCUSED: Final = f"""() => {{
+  const deep = document => {{
+    let found = document.activeElement;
+    while (found?.shadowRoot?.activeElement) found = found.shadowRoot.activeElement;
+    return found;
+  }};
+  let has = !/^i?frame$/i.test(deep(document)?.tagName);
+  for (let frame = window; has && frame.frameElement; frame = frame.parent)
+    has = deep(frame.parent.document) === frame.frameElement;
+  const elements = has && document.activeElement ? [deep(document)] : [];
+  return {_SIGHT};
+}}"""
+"""Scripts that init scripts of ours have prepared the documents for; those without give nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Element:
+    """What a call is about, at one moment."""
+
+    count: int
+    """How many elements match."""
+    identity: Identity | None = None
+    """Of the element, if it is one."""
+    is_ready: bool = False
+    """Whether a call would act on it at once."""
+    path: str = ""
+    """A selector made of places, where it was asked for by a handle."""
+    place: tuple[float, float] | None = None
+    """Where on the page the pointer is, if that was asked for."""
+
+
+def argument(told: object = None) -> dict[str, Any]:
+    """Write an argument of a script as the protocol does: a text of JSON, or nothing."""
+    value = {"v": "null"} if told is None else {"s": json.dumps(told)}
+    return {"value": value, "handles": []}
+
+
+def read_element(answer: Mapping[str, Any]) -> Element | None:
+    """Read the answer; None where the document had not been prepared."""
+    text = answer.get("value", {}).get("s")
+    told = json.loads(text) if text else None
+    if told is None:
+        return None
+    identity, place = told.get("identity"), told.get("place")
+    return Element(
+        count=int(told["count"]),
+        identity=Identity.model_validate(identity, strict=False) if identity else None,
+        is_ready=told["count"] == 1 and not told.get("obstacle", "unknown"),
+        path=told.get("path", ""),
+        place=None if place is None else (float(place[0]), float(place[1])),
+    )

@@ -1,0 +1,24 @@
+"""Take the DOM of a page of a watched context."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.attached.view import ours
+from eikon_engine.browser.clean import clean_snapshot
+from eikon_engine.browser.perform.deed import require_page
+from eikon_engine.browser.snapshot import capture_page
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.session import Session
+    from eikon_engine.trace.dom import PageSnapshot
+
+
+async def snapshot_of(session: Session, page: int) -> PageSnapshot:
+    """Take the DOM of an open page as it is now, without secrets.
+
+    Raises:
+        PageMissingError: the page is not open.
+    """
+    with ours():
+        return clean_snapshot(session, await capture_page(require_page(session, page)))

@@ -1,0 +1,280 @@
+"""Watch a browser context that somebody else drives: its pages, its network, and what its user does.
+
+The context is left as it is but for three things that no page and no user should see: our init scripts run in documents
+to come, its HTTP cache is off, and its events are listened to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.browser.attached.traffic import WatchedTraffic
+from eikon_engine.browser.attached.view import Views, impl_of, ours
+from eikon_engine.browser.capture import NetworkCapture
+from eikon_engine.browser.environment import NativeBrowser, fonts_digest, native_browser, platform_name, see
+from eikon_engine.browser.ledger import PageLedger
+from eikon_engine.browser.own_script import own_script
+from eikon_engine.browser.page_clock import NaturalClock
+from eikon_engine.browser.rest import Rest
+from eikon_engine.browser.session import Session, SessionOptions, init_scripts
+from eikon_engine.errors import UsageError
+from eikon_engine.trace.environment import Environment, Geolocation, Viewport
+from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.relocated_redaction import redactor_for
+from eikon_engine.trace.secret_text import Secrets
+from eikon_engine.trace.stand_ins import StandIns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from playwright.async_api import Browser, BrowserContext, Page
+
+    from eikon_engine.network.store import NetworkWriter
+    from eikon_engine.redact.found import FoundSecrets
+    from eikon_engine.trace.environment import PageView
+    from eikon_engine.trace.start_state import StorageState
+
+NATURAL_TICK_MS: Final = 50.0
+"""Longest steps in which a replay repeats time that ran by itself."""
+SEED: Final = 1
+BLANK: Final = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
+_UNREPEATED: Final = {
+    "bypassCSP": "pages were let off their content security policy",
+    "offline": "the context was offline",
+    "httpCredentials": "the browser answered questions for a user name and password by itself",
+    "clientCertificates": "the browser showed client certificates",
+}
+"""Options of contexts that a replay does not repeat, and what they did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """A context that is being watched."""
+
+    session: Session
+    capture: NetworkCapture
+    storage_state: StorageState
+    """What the context began with."""
+    warnings: tuple[str, ...]
+
+
+def context_of(wrapper: object) -> object:
+    """Return the context of a page, or the context itself, as its user holds it.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    kind = type(wrapper).__name__
+    if not type(wrapper).__module__.startswith("playwright.") or kind not in {"BrowserContext", "Page"}:
+        message = f"wanted a BrowserContext or a Page of Playwright to record, found {type(wrapper).__qualname__}"
+        raise UsageError(message)
+    return wrapper.context if kind == "Page" else wrapper  # type: ignore[attr-defined] # a Page has one
+
+
+def is_over(wrapper: Any) -> bool:  # noqa: ANN401 - a page or a context of either kind
+    """Say whether the loop that a client ran in has ended."""
+    fiber = getattr(wrapper, "_dispatcher_fiber", None)
+    return bool(wrapper._loop.is_closed() or (fiber is not None and fiber.dead))  # noqa: SLF001 - has no public name
+
+
+async def watch(
+    wrapper: object,
+    *,
+    secrets: Mapping[str, str],
+    found: FoundSecrets | None,
+    network: NetworkWriter,
+    now: datetime,
+    on_fault: Callable[[Exception], None],
+) -> Watched:
+    """Begin to watch a context in whose pages nothing has happened yet; runs in the event loop of its client.
+
+    Raises:
+        UsageError: a page shows a document already, or the browser is not Chromium.
+    """
+    with ours():
+        options = impl_of(wrapper)._options  # noqa: SLF001 - the options of a context have no public name
+        context = Views(on_fault).context(wrapper)
+        _require_new(context)
+        environment = await _environment(context, options, now, secrets)
+        return await _watched(context, options, _session_options(environment, secrets, found), network)
+
+
+def _session_options(
+    environment: Environment, secrets: Mapping[str, str], found: FoundSecrets | None
+) -> SessionOptions:
+    return SessionOptions(
+        environment=environment,
+        secrets=Secrets(secrets),
+        kept_secrets=frozenset(secrets),
+        natural=True,
+        found=found,
+        stand_ins=found.stand_ins if found is not None else StandIns(),
+    )
+
+
+async def _watched(
+    context: BrowserContext, options: Mapping[str, Any], chosen: SessionOptions, network: NetworkWriter
+) -> Watched:
+    state: Any = await context.storage_state(indexed_db=True)
+    ledger = PageLedger(context, answers_dialogs=False)
+    rest = Rest(NaturalClock(), ledger, chosen.environment.tick_ms)
+    rest.acts_apart = True
+    traffic = WatchedTraffic()
+    secrets = chosen.secrets.values
+    session = Session(
+        context=context,
+        ledger=ledger,
+        rest=rest,
+        environment=chosen.environment,
+        secrets=chosen.secrets,
+        redactor=redactor_for(dict(secrets), chosen.urls, chosen.stand_ins),
+        restorer=Redactor(secrets, chosen.stand_ins),
+        found=chosen.found,
+        kept=chosen.kept_secrets,
+        traffic=traffic,
+    )
+    await traffic.start(session)
+    await _prepare_documents(context, chosen.environment)
+    capture = NetworkCapture(session, network)
+    await capture.start()
+    ledger.take()
+    return Watched(session=session, capture=capture, storage_state=state, warnings=tuple(_unrepeated(options)))
+
+
+def _require_new(context: BrowserContext) -> None:
+    browser = context.browser
+    if browser is not None and browser.browser_type.name != "chromium":
+        message = f"wanted Chromium, which replays run in, found {browser.browser_type.name}"
+        raise UsageError(message)
+    for page in context.pages:
+        if page.url not in BLANK:
+            message = (
+                f"wanted pages that show nothing yet, found {page.url}; record from before its first navigation on"
+            )
+            raise UsageError(message)
+
+
+async def _prepare_documents(context: BrowserContext, environment: Environment) -> None:
+    """Let our init scripts run in documents to come; those that open are blank, and have to be caught up with."""
+    standstill = own_script("init_standstill.js")  # it writes to the console, to which the user may listen
+    scripts = init_scripts(SessionOptions(environment=environment, natural=True))
+    for script in scripts:
+        if script != standstill:
+            await context.add_init_script(script)
+
+
+async def _environment(
+    context: BrowserContext, options: Mapping[str, Any], now: datetime, secrets: Mapping[str, str]
+) -> Environment:
+    """Describe what the context is like: by its options, and by what a page of it is told."""
+    from importlib.metadata import version
+
+    browser = context.browser
+    view, native = await asyncio.gather(_see_blank(context, options), _native(browser))
+    place = options.get("geolocation")
+    return Environment(
+        browser_version=browser.version if browser is not None else "",
+        playwright_version=version("playwright"),
+        platform=platform_name(),
+        viewport=Viewport(width=view.width, height=view.height),
+        device_scale_factor=view.device_pixel_ratio,
+        locale=options.get("locale") or view.locale,
+        timezone=view.timezone,
+        user_agent=view.user_agent,
+        color_scheme=_among(options.get("colorScheme"), ("dark", "no-preference"), "light"),
+        reduced_motion="reduce" if view.reduced_motion else "no-preference",
+        forced_colors="active" if view.forced_colors else "none",
+        has_touch=bool(options.get("hasTouch")),
+        is_mobile=bool(options.get("isMobile")),
+        permissions=tuple(options.get("permissions") or ()),
+        geolocation=None if place is None else Geolocation(**place),
+        extra_http_headers=_extra_headers(options, secrets),
+        cpu_count=native.cpu_count if native is not None else view.cpu_count,
+        device_memory_gb=native.device_memory_gb if native is not None else None,
+        page_view=view,
+        fonts_digest=fonts_digest(),
+        clock_start_ms=int(now.timestamp() * 1000),
+        clock="natural",
+        random_seed=SEED,
+        tick_ms=NATURAL_TICK_MS,
+    )
+
+
+async def _native(browser: Browser | None) -> NativeBrowser | None:
+    return None if browser is None else await native_browser(browser)
+
+
+def _extra_headers(options: Mapping[str, Any], secrets: Mapping[str, str]) -> dict[str, str]:
+    redact = Redactor(secrets).text
+    return {each["name"]: redact(each["value"]) for each in options.get("extraHTTPHeaders", ())}
+
+
+def _among(value: Any, known: tuple[str, ...], other: str) -> Any:  # noqa: ANN401 - an option of the protocol
+    return value if value in known else other
+
+
+async def _see_blank(context: BrowserContext, options: Mapping[str, Any]) -> PageView:
+    page, own = await _blank_page(context, options)
+    try:
+        return await see(page)
+    finally:
+        if own is not None:
+            await own.close()
+
+
+async def _blank_page(context: BrowserContext, options: Mapping[str, Any]) -> tuple[Page, BrowserContext | None]:
+    """Return a page to ask, with the context to close after it: a new one of the same options where none is open."""
+    if context.pages:
+        return context.pages[0], None
+    browser = context.browser
+    if browser is None:
+        message = "wanted a page, or a browser that can open one, found neither; open a page first"
+        raise UsageError(message)
+    own = await _alike(browser, options)
+    return await own.new_page(), own
+
+
+async def _alike(browser: Browser, options: Mapping[str, Any]) -> BrowserContext:
+    viewport = options.get("viewport")
+    return await browser.new_context(
+        viewport=viewport,
+        no_viewport=True if options.get("noDefaultViewport") else None,
+        device_scale_factor=options.get("deviceScaleFactor"),
+        is_mobile=options.get("isMobile"),
+        has_touch=options.get("hasTouch"),
+        locale=options.get("locale"),
+        timezone_id=options.get("timezoneId"),
+        user_agent=options.get("userAgent"),
+        color_scheme=options.get("colorScheme"),
+        reduced_motion=options.get("reducedMotion"),
+        forced_colors=options.get("forcedColors"),
+    )
+
+
+def _unrepeated(options: Mapping[str, Any]) -> list[str]:
+    return [f"{what}; a replay does not repeat that" for name, what in _UNREPEATED.items() if options.get(name)]
+
+
+async def unwatch(watched: Watched) -> None:
+    """Read what is still to be read, and listen no more."""
+    from playwright.async_api import Error
+
+    with ours():
+        with suppress(Error):  # the context is gone
+            await watched.capture.close()
+        await watched.session.traffic.stop()
+
+
+def kept_options(watched: Watched) -> SessionOptions:
+    """Return what a session of this kind begins with, for the bundle."""
+    session = watched.session
+    return replace(
+        SessionOptions(environment=session.environment),
+        storage_state=watched.storage_state,
+        secrets=session.secrets,
+        kept_secrets=session.kept,
+    )

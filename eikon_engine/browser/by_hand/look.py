@@ -1,0 +1,66 @@
+"""Ask a page, after it told of an element, what only Playwright can count, and where its frame is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.attached.client import frames_to
+from eikon_engine.browser.attached.view import impl_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from playwright.async_api import Frame
+
+LOOK_S: Final = 2.0
+"""Wall time after which a page that is busy, or going away, is asked no longer."""
+_IS_IT: Final = "(elements, key) => elements.length === 1 && window.__eikon__?.hand?.keyOf(elements[0]) === key"
+_NAMES: Final = "element => (window.__eikon__?.hand?.name(element) ?? []).map(each => [each.kind, each.selector])"
+_CSS_KINDS: Final = frozenset({"test-id", "id", "name", "css", "place"})
+
+
+class HeardFrame:
+    """A frame that told of an element."""
+
+    def __init__(self, frame: Frame) -> None:
+        """Ask nothing yet."""
+        self._frame = frame
+
+    async def proven(self, key: str, selectors: Sequence[str]) -> frozenset[str]:
+        """Return those selectors that Playwright finds this one element by."""
+        answers = await asyncio.gather(*(self._finds(key, selector) for selector in selectors))
+        return frozenset(selector for selector, holds in zip(selectors, answers, strict=True) if holds)
+
+    async def path(self) -> tuple[str, ...]:
+        """Return selectors of the iframes that lead to it, the outermost first; by their places if need be."""
+        path: list[str] = []
+        inner = self._frame
+        while (outer := inner.parent_frame) is not None:
+            selector = await _name_of(inner)
+            if selector is None:
+                return frames_to(impl_of(self._frame))
+            path.insert(0, selector)
+            inner = outer
+        return tuple(path)
+
+    async def _finds(self, key: str, selector: str) -> bool:
+        from playwright.async_api import Error
+
+        try:
+            async with asyncio.timeout(LOOK_S):
+                return bool(await self._frame.locator(selector).evaluate_all(_IS_IT, key))
+        except (Error, TimeoutError):
+            return False
+
+
+async def _name_of(frame: Frame) -> str | None:
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(LOOK_S):
+            element = await frame.frame_element()
+            names: list[list[str]] = await element.evaluate(_NAMES)
+    except (Error, TimeoutError):
+        return None
+    return next((selector for kind, selector in names if kind in _CSS_KINDS), None)

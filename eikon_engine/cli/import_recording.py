@@ -1,0 +1,58 @@
+"""`eikon import`: the recording of another tool as a bundle."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from eikon_engine.importers.formats import FORMATS
+
+
+@click.command(
+    "import",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Formats: " + "; ".join(f"{name}, {each.summary}" for name, each in FORMATS.items()) + ".",
+)
+@click.argument("arguments", nargs=-1, required=True, metavar="[FORMAT] FILE")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the new bundle.")
+@click.option("--test", help="The test to import, where the file holds several.")
+@click.option(
+    "--har",
+    type=click.Path(path_type=Path),
+    help="HAR of the same run, whose network is taken: for recordings that hold none, or not all.",
+)
+@click.option("--partial", is_flag=True, help="Leave out the steps that cannot be carried over, each named.")
+def import_command(
+    *, arguments: tuple[str, ...], output: Path, test: str | None, har: Path | None, partial: bool
+) -> None:
+    """Make a bundle of FILE, the recording of another tool; FORMAT is found out where it is left out.
+
+    The bundle holds the actions, and the network where the file holds one. What the actions lead to is not known until
+    `eikon certify` has replayed such a bundle, or `eikon record --trace` has done them once.
+    """
+    from eikon_engine.importers.foreign_file import open_foreign
+    from eikon_engine.importers.formats import read_foreign
+    from eikon_engine.outcome.printable import printable
+    from eikon_engine.record.import_bundle import with_har, write_import
+    from eikon_engine.trace.wall_clock import fresh_id, utc_now
+
+    form, path = _named(arguments)
+    with open_foreign(path) as file:
+        imported = with_har(read_foreign(file, form, test), har)
+        written = write_import(imported, output, now=utc_now(), fresh_id=fresh_id, partial=partial)
+    for line in written.trace.warnings:
+        if not line.startswith("imported from "):
+            click.echo(printable(f"warning: {line}"), err=True)
+    count = sum(len(each.actions_taken) for each in written.trace.subgoal_traces)
+    click.echo(printable(f"{output}: {count} actions of {written.source}; next: {written.next_command}"))
+
+
+def _named(arguments: tuple[str, ...]) -> tuple[str | None, Path]:
+    from eikon_engine.errors import UsageError
+
+    *named, file = arguments
+    if len(named) > 1 or any(name not in FORMATS for name in named):
+        message = f"wanted [FORMAT] FILE with FORMAT one of {', '.join(FORMATS)}, found {' '.join(arguments)}"
+        raise UsageError(message)
+    return named[0] if named else None, Path(file)

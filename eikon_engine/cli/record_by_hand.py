@@ -1,0 +1,131 @@
+"""`eikon record --url`: make a bundle of what a person does in a browser."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import click
+
+from eikon_engine.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from eikon_engine.attach.by_hand import ByHandOptions, HandReport
+    from eikon_engine.cli.record import Chosen
+    from eikon_engine.trace.environment import Viewport
+
+SCHEMES: Final = frozenset({"http", "https", "file"})
+_MAX_SIDE: Final = 10_000
+"""Longest side of a viewport, in CSS pixels."""
+
+
+def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
+    """Read the options of a recording by hand.
+
+    Raises:
+        UsageError: one of them cannot be used.
+    """
+    from eikon_engine.attach.by_hand import ByHandOptions
+    from eikon_engine.certify.options import CertifyOptions
+
+    url = demand_url(chosen["url"] or "")
+    certify = CertifyOptions(browser_path=chosen["browser_path"], progress=say)
+    return ByHandOptions(
+        url=url,
+        mission_text=chosen["mission"] or f"Recorded by hand at {url}",
+        headless=chosen["headless"],
+        debugging_port=chosen["debugging_port"],
+        viewport=parse_viewport(chosen["viewport"]),
+        browser_path=chosen["browser_path"],
+        secrets=secrets,
+        certify=None if chosen["no_certify"] else certify,
+        say=say,
+    )
+
+
+def demand_url(url: str) -> str:
+    """Return an address that a browser can open.
+
+    Raises:
+        UsageError: it is none.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        message = f"--url: wanted an address such as https://shop.example/, found {url!r} ({error})"
+        raise UsageError(message) from error
+    if parts.scheme not in SCHEMES or not (parts.netloc or (parts.scheme == "file" and parts.path)):
+        message = f"--url: wanted an address such as https://shop.example/, found {url!r}; give it with its scheme"
+        raise UsageError(message)
+    return url
+
+
+def parse_viewport(text: str | None) -> Viewport:
+    """Read WIDTHxHEIGHT, in CSS pixels; the usual size if left out.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    from eikon_engine.trace.environment import DEFAULT_VIEWPORT, Viewport
+
+    if text is None:
+        return DEFAULT_VIEWPORT
+    found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", text)
+    sides = tuple(map(int, found.groups())) if found else ()
+    if not sides or min(sides) < 1 or max(sides) > _MAX_SIDE:
+        message = f"--viewport: wanted WIDTHxHEIGHT up to {_MAX_SIDE} each, such as 1280x720, found {text!r}"
+        raise UsageError(message)
+    return Viewport(width=sides[0], height=sides[1])
+
+
+def run_by_hand(output: Path, options: ByHandOptions) -> int:
+    """Record, tell what was recorded, and return the exit status."""
+    from eikon_engine.attach.by_hand import record_by_hand
+    from eikon_engine.outcome.printable import printable
+
+    report = asyncio.run(record_by_hand(output, options))
+    for line in warning_lines(report):
+        click.echo(printable(line), err=True)
+    for line in report_lines(output, report):
+        click.echo(printable(line))
+    return report.exit_status
+
+
+def say(line: str) -> None:
+    """Say on standard error what goes on."""
+    from eikon_engine.outcome.printable import printable
+
+    click.echo(printable(f"[RECORD] {line}"), err=True)
+
+
+def warning_lines(report: HandReport) -> Iterator[str]:
+    """Write what could not be kept, and what a replay may not find again."""
+    for warning in report.warnings:
+        yield f"warning: {warning}"
+    for weak in report.weak:
+        yield f"weak: {weak.action}: {weak.selector}: {weak.why}"
+
+
+def report_lines(output: Path, report: HandReport) -> Iterator[str]:
+    """Write how much was recorded, and whether it replays."""
+    from eikon_engine.certify.render import render_certification
+    from eikon_engine.trace.wording import counted
+
+    total = sum(report.counts.values())
+    weak = f", {counted(len(report.weak), 'weak target')}" if report.weak else ""
+    yield f"{output}: recorded {counted(total, 'action')} in {counted(len(report.counts), 'subgoal')}{weak}"
+    for subgoal, count in report.counts.items():
+        yield f"  {counted(count, 'action')}: {subgoal}"
+    if report.not_certified is not None:
+        yield f"not certified: {report.not_certified}; next: eikon certify {output}"
+    elif report.certification is None:
+        yield f"next: eikon certify {output}"
+    else:
+        yield render_certification(report.certification).partition("\n")[0]
+        if report.certification.exit_status:
+            yield f"next: eikon certify {output} shows what differs"

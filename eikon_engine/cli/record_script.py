@@ -1,0 +1,87 @@
+"""`eikon record --script`: run a script, say what was recorded, certify it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eikon_engine.attach.script_request import ScriptRecorded
+
+NOT_CERTIFIED = 1
+
+
+def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[str, Any]) -> int:
+    """Run a script in a process of its own, and return the exit status of the command.
+
+    Raises:
+        UsageError: there is no such script, or it opened no browser context that could be recorded.
+    """
+    from eikon_engine.attach.record_script import is_test, record_script
+    from eikon_engine.attach.script_request import ScriptRequest
+    from eikon_engine.errors import UsageError
+
+    request = ScriptRequest(
+        script=script,
+        arguments=chosen["arguments"],
+        runner="pytest" if is_test(script) else "python",
+        directory=Path(chosen["output"]),
+        mission_text=chosen["mission"],
+        browser_path=chosen["browser_path"],
+        secrets=dict(secrets),
+    )
+    run = record_script(request)
+    for line in run.answer.refused:
+        _tell(f"not recorded: {line}")
+    if not run.answer.recorded:
+        found = "none that could be recorded" if run.answer.refused else "none"
+        message = f"{script}: wanted a browser context of Playwright to record, found {found}"
+        raise UsageError(message)
+    if run.exit_status:
+        _tell(f"{script} ended with exit status {run.exit_status}; what it did until then is recorded")
+    certified = [_finish(each, certifies=not chosen["no_certify"]) for each in run.answer.recorded]
+    return run.exit_status or (0 if all(certified) else NOT_CERTIFIED)
+
+
+def _finish(recorded: ScriptRecorded, *, certifies: bool) -> bool:
+    """Say what a recording lacks, and certify it; say whether nothing is left to do."""
+    from eikon_engine.attach.certified import certify_recording
+    from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.certify.render import render_certification
+    from eikon_engine.errors import EikonError
+    from eikon_engine.trace.bundle import open_bundle
+
+    directory = recorded.directory
+    trace = open_bundle(directory).trace
+    for line in trace.warnings:
+        _tell(f"warning: {line}")
+    count = sum(len(subgoal.actions_taken) for subgoal in trace.subgoal_traces)
+    if not certifies:
+        _say(f"{directory}: recorded, {count} actions; next: eikon certify {directory}")
+        return True
+    try:
+        options = CertifyOptions(secrets=recorded.secrets, progress=lambda line: _tell(f"[CERTIFY] {line}"))
+        report = asyncio.run(certify_recording(directory, options))
+    except EikonError as error:
+        _say(f"{directory}: recorded, {count} actions; not certified: {error.message}")
+        return False
+    _tell(render_certification(report))
+    _say(f"{directory}: recorded, {count} actions; {report.status}")
+    return report.status == "certified"
+
+
+def _say(line: str) -> None:
+    from eikon_engine.outcome.printable import printable
+
+    click.echo(printable(line))
+
+
+def _tell(line: str) -> None:
+    from eikon_engine.outcome.printable import printable
+
+    click.echo(printable(line), err=True)

@@ -1,0 +1,1 @@
+"""Edit bundles: list what is in them, read changes as people write them, write a changed copy."""

@@ -1,0 +1,113 @@
+"""Read changes as people write them on a command line: FIELD=VALUE, NAME=VALUE."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice, product
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import TraceFieldError, UsageError
+from eikon_engine.trace.edits import DeleteStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
+from eikon_engine.trace.patch import TracePatch, apply_patch
+from eikon_engine.trace.variables import demand_names, demand_whole, names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.execution import ExecutionTrace
+
+MadeEdit = TypeVar("MadeEdit", SetFields, SetVariable, DeleteStep, SplitAttempt, MergeAttempts)
+
+MOST_READINGS: Final = 64
+"""Ways to read several values, each as JSON or as text, that are tried."""
+
+
+def read_fields(
+    trace: ExecutionTrace, step: str, texts: Sequence[str], *, same_element: bool, reason: str
+) -> SetFields:
+    """Read `FIELD=VALUE`; a value is JSON where its field takes it as such, else plain text.
+
+    Raises:
+        UsageError: a text is something else, or a field stands twice.
+        TraceFieldError: no reading of the values fits their fields; the message is about the first reading.
+    """
+    if not texts:
+        message = f"wanted FIELD=VALUE for {step or 'the trace'}, such as action.text=Banana, found none"
+        raise UsageError(message)
+    pairs = [_pair(text) for text in texts]
+    names = [name for name, _ in pairs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        message = f"wanted each field once, found {twice} {names.count(twice)} times"
+        raise UsageError(message)
+    refused: TraceFieldError | UsageError | None = None
+    for values in islice(product(*(_readings(value) for _, value in pairs)), MOST_READINGS):
+        fields = dict(zip(names, values, strict=True))
+        try:
+            edit = make_edit(SetFields, step=step, fields=fields, same_element=same_element, reason=reason)
+            apply_patch(trace, TracePatch(operations=(edit,)))
+        except (TraceFieldError, UsageError) as error:
+            refused = refused or error
+        else:
+            return edit
+    assert refused is not None  # noqa: S101 - there is one reading at least
+    raise refused
+
+
+def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:
+    """Make an edit of what was given on the command line.
+
+    Raises:
+        UsageError: something of it can stand in no file.
+    """
+    for name, value in fields.items():
+        if isinstance(value, str):
+            demand_whole(value, name)
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        fault = error.errors(include_url=False, include_input=False)[0]
+        message = f"{'.'.join(map(str, fault['loc']))}: wanted what can be written to a file, found: {fault['msg']}"
+        raise UsageError(message) from error
+
+
+def undeclared(trace: ExecutionTrace, patch: TracePatch) -> tuple[str, ...]:
+    """Name what stands in new values as variables do, and is none of the changed trace."""
+    texts = (json.dumps(each.fields) for each in patch.operations if isinstance(each, SetFields))
+    return tuple(sorted({name for text in texts for name in names_in(text)} - trace.variables.keys()))
+
+
+def read_declarations(texts: Iterable[str], reason: str) -> tuple[SetVariable, ...]:
+    """Read `NAME=VALUE`, or `NAME` for a variable without a value of its own.
+
+    Raises:
+        UsageError: a name is none.
+    """
+    made = []
+    for text in texts:
+        name, equals, value = text.partition("=")
+        demand_names([name], "--var")
+        made.append(make_edit(SetVariable, name=name, value=value if equals else None, reason=reason))
+    return tuple(made)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    demand_whole(text, "FIELD=VALUE")
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        message = f"wanted FIELD=VALUE, such as action.text=Banana, found {text!r}"
+        raise UsageError(message)
+    return name, value
+
+
+def _readings(text: str) -> list[JsonValue]:
+    """Return a value as JSON, if it is some, then as plain text."""
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return [text]
+    return [value, text]

@@ -1,0 +1,97 @@
+"""Show what a mission does, a line a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import UsageError
+from eikon_engine.replay.label import step_label
+from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
+from eikon_engine.trace.identity import weakness
+from eikon_engine.trace.located import locate
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.trace.execution import ExecutionTrace, Result, SubgoalTrace
+    from eikon_engine.trace.located import Step
+
+
+def render_listing(trace: ExecutionTrace) -> str:
+    """Return the attempts and steps of a trace, with the ids by which edits name them."""
+    return "\n".join(_lines(trace)) + "\n"
+
+
+def render_step(trace: ExecutionTrace, name: str) -> str:
+    """Return one step or attempt as JSON, as it stands in the trace.
+
+    Raises:
+        TraceFieldError: there is none with this id.
+    """
+    located = locate(trace, name)
+    return (located.step or located.attempt).model_dump_json(indent=1) + "\n"
+
+
+def demand_one_form(*, step: str | None, as_json: bool) -> None:
+    """Make sure that either a step or the whole trace is asked for.
+
+    Raises:
+        UsageError: both are.
+    """
+    if step is not None and as_json:
+        message = f"--json prints the whole trace, and a step is JSON anyway; drop --json or {step}"
+        raise UsageError(message)
+
+
+def _lines(trace: ExecutionTrace) -> Iterator[str]:
+    steps = sum(len(attempt.steps) for attempt in trace.subgoal_traces)
+    size = f"{counted(len(trace.subgoal_traces), 'attempt')}, {counted(steps, 'step')}"
+    yield f"mission {trace.mission_id}: {trace.mission_text} [{trace.status}, {size}]"
+    for name, value in trace.variables.items():
+        yield f"variable {name}: {'has to be given' if value is None else repr(value)}"
+    for number, attempt in enumerate(trace.subgoal_traces, start=1):
+        yield from _attempt(number, attempt)
+    for warning in trace.warnings:
+        yield f"warning: {warning}"
+
+
+def _attempt(number: int, attempt: SubgoalTrace) -> Iterator[str]:
+    yield f"subgoal {number}: {attempt.description} [{attempt.id}, {attempt.status}]"
+    width = max((len(step.id) for step in attempt.steps), default=0)
+    for step in attempt.steps:
+        notes = _notes(step)
+        yield f"  {step.sequence:03d} {step.id:<{width}}  {step_label(step)}" + (
+            f"  [{'; '.join(notes)}]" if notes else ""
+        )
+
+
+def _notes(step: Step) -> tuple[str, ...]:
+    """Say what is special about a step: how it ended, and what a replay will not be able to prove."""
+    result = _result(step.result)
+    if not isinstance(step, ActionTrace):
+        return (*result, *(() if step.output_recorded else ("no recorded output",)))
+    unobserved = step.observation is None and not isinstance(step.result, Blocked)
+    return (*result, *_weak(step), *(("nothing recorded to compare with",) if unobserved else ()))
+
+
+def _result(result: Result) -> tuple[str, ...]:
+    match result:
+        case Failed(code=code):
+            return (f"failed: {code}",)
+        case Blocked():
+            return ("not performed",)
+        case _:
+            return ()
+
+
+def _weak(step: ActionTrace) -> tuple[str, ...]:
+    notes = []
+    for target in (getattr(step.action, name, None) for name in ("target", "to")):
+        if target is None or not hasattr(target, "identity"):
+            continue
+        if target.identity is None:
+            notes.append("element not known")
+        elif weakness(target.identity) is not None:
+            notes.append("weak: only its place tells it from others")
+    return tuple(notes)

@@ -1,0 +1,215 @@
+"""What was seen after an action, as assertions; and what has to be waited for while it acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from eikon_engine.divergence.masks import mask_page
+from eikon_engine.exporters.playwright_locator import frame_path_locator, page_name
+from eikon_engine.exporters.playwright_texts import Seen, brought
+from eikon_engine.exporters.playwright_values import secret_source
+from eikon_engine.exporters.python_source import Block, Statement, call, quoted
+from eikon_engine.exporters.recorded_document import RecordedDocument
+from eikon_engine.trace.actions import (
+    AnswerDialog,
+    Check,
+    Click,
+    ClosePage,
+    Fill,
+    OpenPage,
+    Press,
+    SecretRef,
+    SelectOption,
+    SetValue,
+    TypeText,
+    Uncheck,
+)
+from eikon_engine.trace.mask import TitlePart
+from eikon_engine.trace.redaction import secrets_named_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eikon_engine.exporters.playwright_values import Site
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.dom.tree import PageSnapshot
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+    from eikon_engine.trace.observation import DialogSeen, Observation, PageObservation, TargetState
+
+
+@dataclass(slots=True, kw_only=True)
+class Known:
+    """What is known of the pages by now; mutable, because it grows with each action."""
+
+    trace: ExecutionTrace
+    site: Site
+    load: Callable[[PageObservation], PageSnapshot | None]
+    days: tuple[str, ...] = ()
+    pages: set[int] = field(default_factory=lambda: {0})
+    """Pages that have a variable."""
+    urls: dict[int, str] = field(default_factory=dict)
+    titles: dict[int, str] = field(default_factory=dict)
+    documents: dict[int, dict[str, RecordedDocument]] = field(default_factory=dict)
+    """Documents of the open pages, by the paths of their frames."""
+    answers: list[AnswerDialog] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Read the day of the recording off its clocks."""
+        environment = self.trace.environment
+        moments = [self.trace.started_at]
+        if environment is not None:
+            moments.append(datetime.fromtimestamp(environment.clock_start_ms / 1000, tz=UTC))
+        self.days = tuple(dict.fromkeys(each for moment in moments for each in _written(moment)))
+
+
+def _written(moment: datetime) -> tuple[str, ...]:
+    """Write a day as pages do."""
+    day, month, year = moment.day, moment.month, moment.year
+    word = f"{moment:%b}"
+    return (
+        f"{moment:%Y-%m-%d}",
+        *(f"{one}{mark}{two}{mark}" for mark in "/." for one, two in ((day, month), (month, day))),
+        *(f"{moment:%d{mark}%m{mark}%Y}" for mark in "/.-"),
+        *(f"{moment:%m{mark}%d{mark}%Y}" for mark in "/-"),
+        *(f"{name} {day}, {year}" for name in (word, f"{moment:%B}", f"{word}.")),
+        *(f"{day} {name} {year}" for name in (word, f"{moment:%B}")),
+    )
+
+
+def around(step: ActionTrace, statements: tuple[Statement, ...], known: Known) -> Iterator[Statement]:
+    """Do an action inside of what waits for its pages, dialogs, downloads and closings."""
+    seen = step.observation
+    if seen is None:
+        yield from statements
+        return
+    body, after = list(statements), list[Statement]()
+    for wrap in (_downloading, _opening, _closing, _talking):
+        body, more = wrap(step.action, seen, body, known)
+        after += more
+    yield from (*body, *after)
+
+
+def _downloading(
+    action: Action, seen: Observation, body: list[Statement], known: Known
+) -> tuple[list[Statement], list[Statement]]:
+    sound = [each for each in seen.downloads if each.failure is None and each.page in known.pages]
+    for each in seen.downloads:
+        if each not in sound[:1]:
+            known.left_out.append(f"the download of {each.name} is not checked ({action.type})")
+    if not sound:
+        return body, []
+    first = sound[0]
+    after: list[Statement] = []
+    if not secrets_named_in(first.name):
+        after.append(f"assert download.value.suggested_filename == {quoted(first.name)}")
+    if first.sha256 is not None:
+        after.append("content = download.value.path().read_bytes()")
+        after.append(f"assert hashlib.sha256(content).hexdigest() == {quoted(first.sha256)}")
+    return [Block(f"with {page_name(first.page)}.expect_download() as download:", tuple(body))], after
+
+
+def _opening(
+    action: Action, seen: Observation, body: list[Statement], known: Known
+) -> tuple[list[Statement], list[Statement]]:
+    opened = [each for each in seen.opened if each not in known.pages and each > 0]
+    known.pages.update(opened)
+    if isinstance(action, OpenPage):
+        return body, []
+    match opened:
+        case []:
+            return body, []
+        case [one]:
+            page = page_name(action.page)
+            return [Block(f"with {page}.expect_popup() as popup:", tuple(body))], [f"{page_name(one)} = popup.value"]
+        case _:
+            count = f"len(page.context.pages) == len(before) + {len(opened)}"
+            names = ", ".join(map(page_name, opened))
+            before = "before = page.context.pages"
+            header = f'with page.context.expect_event("page", lambda _: {count}):'
+            return [before, Block(header, tuple(body))], [f"{names} = page.context.pages[len(before) :]"]
+
+
+def _closing(
+    action: Action, seen: Observation, body: list[Statement], known: Known
+) -> tuple[list[Statement], list[Statement]]:
+    closed = [each for each in seen.closed if each in known.pages and each not in seen.opened]
+    for each in closed if not isinstance(action, ClosePage) else ():
+        # What acts on a page that it closes never hears of its success; that the page closes is what counts.
+        suppressed = ", suppress(Error)" if each == action.page else ""
+        body = [Block(f'with {page_name(each)}.expect_event("close"){suppressed}:', tuple(body))]
+    return body, []
+
+
+def _talking(
+    _action: Action, seen: Observation, body: list[Statement], known: Known
+) -> tuple[list[Statement], list[Statement]]:
+    if not seen.dialogs:
+        return body, []
+    answers = ", ".join(_answer(each, known) for each in seen.dialogs)
+    said = ", ".join(_message(each, known) for each in seen.dialogs)
+    return [Block(f"with dialogs(page.context, {answers}) as messages:", tuple(body))], [f"assert messages == [{said}]"]
+
+
+def _answer(dialog: DialogSeen, known: Known) -> str:
+    armed = known.answers.pop(0) if known.answers and dialog.kind != "beforeunload" else None
+    if dialog.answer == "dismissed":
+        return "False"
+    if armed is None or armed.text is None:
+        return "True"
+    return secret_source(armed.text.secret) if isinstance(armed.text, SecretRef) else quoted(armed.text)
+
+
+def _message(dialog: DialogSeen, known: Known) -> str:
+    if secrets_named_in(dialog.message):
+        known.left_out.append("the message of a dialog that shows a secret is not checked")
+        return f"messages[{0}]"
+    return quoted(dialog.message)
+
+
+def target_effects(action: Action, state: TargetState | None, element: str) -> Iterator[Statement]:
+    """Demand the value of a field that was filled, or whether it is checked."""
+    if state is None:
+        return
+    if isinstance(action, Check | Uncheck | Click | Press) and state.checked is not None:
+        yield f"expect({element}).{'to_be_checked' if state.checked else 'not_to_be_checked'}()"
+    filled = isinstance(action, Fill | TypeText | SetValue | SelectOption)
+    secret = isinstance(getattr(action, "text", None), SecretRef)
+    if filled and not secret and state.value is not None and not secrets_named_in(state.value):
+        yield f"expect({element}).{call('to_have_value', quoted(state.value))}"
+
+
+def page_effects(seen: Observation, known: Known) -> Iterator[Statement]:
+    """Demand what is new of the pages: addresses, titles, texts; and learn how they are now."""
+    for page in seen.pages:
+        if page.page not in known.pages:
+            continue
+        if not secrets_named_in(page.url) and known.urls.get(page.page) != page.url:
+            yield f"expect({page_name(page.page)}).to_have_url({known.site.address(page.url)})"
+        untitled = any(isinstance(each.part, TitlePart) and each.is_for(page.url) for each in known.trace.masks)
+        if not untitled and not secrets_named_in(page.title) and known.titles.get(page.page, "") != page.title:
+            yield f"expect({page_name(page.page)}).to_have_title({quoted(page.title)})"
+        known.urls[page.page], known.titles[page.page] = page.url, page.title
+        yield from _texts(page, known)
+    open_pages = {page.page for page in seen.pages}
+    for gone in known.documents.keys() - open_pages:
+        del known.documents[gone]
+
+
+def _texts(page: PageObservation, known: Known) -> Iterator[Statement]:
+    snapshot = known.load(page)
+    before = known.documents.get(page.page, {})
+    if snapshot is None:
+        known.documents.pop(page.page, None)
+        return
+    documents = {frame.path: RecordedDocument(frame) for frame in snapshot.frames}
+    masked, names = mask_page(snapshot, page.url, known.trace.masks)
+    kept = frozenset(id(node) for frame in masked.frames for node in frame.root.walk()) if names else None
+    for path, document in documents.items():
+        held = frame_path_locator(page.page, path, documents)
+        if held is not None:
+            seen = Seen(document=document, before=before.get(path), kept=kept, days=known.days)
+            yield from brought(seen, held)
+    known.documents[page.page] = documents

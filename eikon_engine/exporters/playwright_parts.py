@@ -1,0 +1,186 @@
+"""What stands above an exported test: imports, constants, fixtures and the functions that it uses."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.exporters.playwright_files import STORAGE_STATE
+from eikon_engine.exporters.playwright_values import marks_in, text_source
+from eikon_engine.exporters.python_source import quoted, value_of, wrapped
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
+from eikon_engine.trace.mask import ConsoleErrorPart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.exporters.playwright_files import Companions
+    from eikon_engine.exporters.playwright_values import Site
+    from eikon_engine.trace.environment import Environment
+    from eikon_engine.trace.execution import ExecutionTrace
+
+_OF_SOCKETS: Final = "WebSocket connection to "
+"""Chrome's errors of WebSockets; replays do not compare them."""
+_BASE_URL: Final = '''
+
+@pytest.fixture(scope="session")
+def base_url(base_url: str | None) -> str:
+    """Go where pytest is told to, else where the mission was recorded."""
+    return (base_url or BASE_URL).rstrip("/")
+'''
+_ARGUMENTS: Final = '''
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args: dict[str, object]{parameters}) -> dict[str, object]:
+    """Open pages as they were opened when the mission was recorded."""
+{lines}
+'''
+_CONTEXT: Final = f'''
+
+@pytest.fixture
+def context(context: BrowserContext) -> BrowserContext:
+    """Wait as long as the mission waited, in milliseconds."""
+    context.set_default_timeout({DEFAULT_TIMEOUT_MS:_.0f})
+    context.set_default_navigation_timeout({DEFAULT_NAVIGATION_TIMEOUT_MS:_.0f})
+    return context
+'''
+_ERRORS: Final = '''
+
+@pytest.fixture
+def errors(context: BrowserContext) -> list[str]:
+    """Collect what pages report as errors and did not report when the mission was recorded."""
+    found: list[str] = []
+
+    def note(text: str) -> None:
+        if not text.startswith(KNOWN_ERRORS):
+            found.append(text)
+
+    context.on("console", lambda message: note(message.text) if message.type == "error" else None)
+    context.on("weberror", lambda problem: note(f"{problem.error.name}: {problem.error.message}"))
+    return found
+'''
+_STEP: Final = '''
+
+@contextmanager
+def step(title: str) -> Iterator[None]:
+    """Say in which part of the mission it failed."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"in step: {title}")
+        raise
+'''
+_DIALOGS: Final = '''
+
+@contextmanager
+def dialogs(context: BrowserContext, *answers: str | bool) -> Iterator[list[str]]:
+    """Answer the dialogs that open: a text or True accepts, False dismisses. Give the list their messages go to."""
+    messages: list[str] = []
+
+    def answer(dialog: Dialog) -> None:
+        given = answers[len(messages)] if len(messages) < len(answers) else False
+        messages.append(dialog.message)
+        if isinstance(given, str):
+            dialog.accept(given)
+        elif given:
+            dialog.accept()
+        else:
+            dialog.dismiss()
+
+    context.on("dialog", answer)
+    with context.expect_event("dialog", lambda _: len(messages) == len(answers)):
+        yield messages
+    context.remove_listener("dialog", answer)
+'''
+
+
+def parts(trace: ExecutionTrace, companions: Companions, *, site: Site, used: set[str], files_folder: str) -> str:
+    """Write everything between the docstring and the test; `used` are the names that the test uses."""
+    context = _context(trace, companions, site)
+    fixtures = [_BASE_URL] if site.base else []
+    fixtures += [context[0], _CONTEXT, _ERRORS, _STEP, *([_DIALOGS] if "dialogs" in used else [])]
+    names = used | context[1] | ({"FILES"} if companions.storage_state is not None else set())
+    constants: list[str] = []
+    if site.base:
+        constants += wrapped(f"BASE_URL = {quoted(site.base)}", "")
+    if "FILES" in names:
+        constants += wrapped(f"FILES = Path(__file__).parent / {quoted(files_folder)}", "")
+    constants += ["KNOWN_ERRORS = (", *(f"    {each}," for each in _known_errors(trace, site)), ")"]
+    return "\n".join(("", *_imports(names), "", *constants, "".join(fixtures).rstrip("\n")))
+
+
+def _imports(names: set[str]) -> Iterator[str]:
+    """Yield the imports in the order in which isort puts them."""
+    yield "from __future__ import annotations"
+    yield ""
+    yield from (f"import {name}" for name in ("base64", "hashlib", "html", "json", "os", "re") if name in names)
+    yield "from collections.abc import Iterator"
+    yield f"from contextlib import contextmanager{', suppress' if 'suppress' in names else ''}"
+    if "FILES" in names:
+        yield "from pathlib import Path"
+    coders = [name for name in ("quote", "quote_plus") if name in names]
+    if coders:
+        yield f"from urllib.parse import {', '.join(coders)}"
+    yield ""
+    yield "import pytest"
+    wanted = ["BrowserContext", *(["Dialog"] if "dialogs" in names else []), *(["Error"] if "Error" in names else [])]
+    yield f"from playwright.sync_api import {', '.join([*wanted, 'Page', *(['expect'] if 'expect' in names else [])])}"
+
+
+def _known_errors(trace: ExecutionTrace, site: Site) -> Iterator[str]:
+    """Yield how the errors of the recording begin, up to what differs elsewhere."""
+    known = {_OF_SOCKETS: None}
+    for subgoal in trace.subgoal_traces:
+        for step in subgoal.actions_taken:
+            seen = step.observation
+            for text in (*seen.console_errors, *seen.page_errors) if seen is not None else ():
+                cut = text.partition("{{eikon-secret:")[0]
+                known[cut.partition(site.base)[0] if site.base else cut] = None
+    known |= {mask.part.prefix: None for mask in trace.masks if isinstance(mask.part, ConsoleErrorPart)}
+    for text in known:
+        yield quoted(text[:100])
+
+
+def _context(trace: ExecutionTrace, companions: Companions, site: Site) -> tuple[str, set[str]]:
+    """Write the fixture that opens the context as it was, and name what it uses."""
+    lines = ['"base_url": base_url'] if site.base else []
+    lines += [f'"{name}": {value}' for name, value in _options(trace.environment)]
+    before: list[str] = []
+    state = companions.storage_state
+    marks = marks_in(state or "")
+    if state is not None and not marks:
+        lines.append(f'"storage_state": FILES / "{STORAGE_STATE}"')
+    elif state is not None:
+        before.append(f'state = (FILES / "{STORAGE_STATE}").read_text(encoding="utf-8")')
+        before += (f"state = state.replace({quoted(each)}, json.dumps({text_source(each)})[1:-1])" for each in marks)
+        lines.append('"storage_state": json.loads(state)')
+    entries = ", ".join(("**browser_context_args", *lines))
+    text = _ARGUMENTS.format(
+        parameters=", base_url: str" if site.base else "",
+        lines="\n".join(each for line in (*before, f"return {{{entries}}}") for each in wrapped(line, "    ")),
+    )
+    return text, {each.id for each in ast.walk(ast.parse(text)) if isinstance(each, ast.Name)}
+
+
+def _options(environment: Environment | None) -> Iterator[tuple[str, str]]:
+    """Yield the options of a context that the mission had and Playwright does not give by itself."""
+    if environment is None:
+        return
+    given: dict[str, object] = {
+        "viewport": environment.viewport.model_dump(),
+        "locale": environment.locale,
+        "timezone_id": environment.timezone,
+        "color_scheme": environment.color_scheme,
+        "device_scale_factor": environment.device_scale_factor if environment.device_scale_factor != 1 else None,
+        "is_mobile": environment.is_mobile or None,
+        "has_touch": environment.has_touch or None,
+        "user_agent": None if environment.browser_version in environment.user_agent else environment.user_agent or None,
+        "reduced_motion": environment.reduced_motion if environment.reduced_motion != "no-preference" else None,
+        "forced_colors": environment.forced_colors if environment.forced_colors != "none" else None,
+        "permissions": list(environment.permissions) or None,
+        "geolocation": environment.geolocation.model_dump() if environment.geolocation is not None else None,
+    }
+    yield from ((name, value_of(value)) for name, value in given.items() if value is not None)
+    if environment.extra_http_headers:
+        headers = (f"{quoted(name)}: {text_source(value)}" for name, value in environment.extra_http_headers.items())
+        yield "extra_http_headers", f"{{{', '.join(headers)}}}"

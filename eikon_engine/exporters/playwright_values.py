@@ -1,0 +1,101 @@
+"""Values of a mission as source: addresses below a base URL, and texts whose secrets come from the environment."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from eikon_engine.exporters.python_source import call, quoted, raw
+from eikon_engine.trace.actions import Navigate, SecretRef
+from eikon_engine.trace.secret_text import ENVIRONMENT_PREFIX
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.actions import Text
+    from eikon_engine.trace.execution import ExecutionTrace
+
+_MARK: Final = re.compile(r"\{\{eikon-secret:(\w+)(?:\|([^{}|]+))?\}\}")
+_ENCODED: Final = (
+    ("json", "json.dumps({})[1:-1]"),
+    ("html", "html.escape({})"),
+    ("form", "quote_plus({})"),
+    ("url", 'quote({}, safe="")'),
+    ("base64-url", "base64.urlsafe_b64encode({}.encode()).decode()"),
+    ("base64", "base64.b64encode({}.encode()).decode()"),
+)
+"""How a value was written in its place, by the beginning of what the placeholder says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """Where the mission went."""
+
+    base: str
+    """Scheme, host and port of its first address, empty where it has none."""
+
+    def address(self, url: str) -> str:
+        """Write an address, as seen from the base URL."""
+        return text_source(self.path(url))
+
+    def path(self, url: str) -> str:
+        """Return an address as seen from the base URL; one of another site as it is."""
+        rest = url.removeprefix(self.base) if self.base and url.startswith(self.base) else url
+        inside = rest != url and (not rest or (rest[0] in "/?#" and not rest.startswith("//")))
+        return (rest or "/") if inside else url
+
+    def pattern(self, url: str) -> str:
+        """Write an address in which `*` stands for any run of characters."""
+        if "*" not in url:
+            return self.address(url)
+        path = self.path(url)
+        expression = ".*".join(map(re.escape, path.split("*"))) + "$"
+        if path == url:
+            return call("re.compile", raw(f"^{expression}"))
+        return f're.compile("^" + re.escape(base_url) + {raw(expression)})'
+
+
+def site_of(trace: ExecutionTrace) -> Site:
+    """Find the first address of a mission."""
+    urls = [trace.start.url or ""]
+    for subgoal in trace.subgoal_traces:
+        urls += [each.action.url for each in subgoal.actions_taken if isinstance(each.action, Navigate)]
+    for url in urls:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            continue
+        if parts.scheme in {"http", "https"} and parts.netloc and "{{" not in parts.netloc:
+            return Site(base=f"{parts.scheme}://{parts.netloc}")
+    return Site(base="")
+
+
+def secret_source(name: str) -> str:
+    """Write the value of a secret."""
+    return f"os.environ[{quoted(ENVIRONMENT_PREFIX + name)}]"
+
+
+def text_source(text: Text) -> str:
+    """Write a text; a secret, and each placeholder of one, is read from the environment."""
+    if isinstance(text, SecretRef):
+        return secret_source(text.secret)
+    parts: list[str] = []
+    place = 0
+    for found in _MARK.finditer(text):
+        parts += [quoted(text[place : found.start()])] if found.start() > place else []
+        parts.append(_encoded(secret_source(found[1]), found[2] or ""))
+        place = found.end()
+    parts += [quoted(text[place:])] if place < len(text) or not parts else []
+    return " + ".join(parts)
+
+
+def marks_in(text: str) -> tuple[str, ...]:
+    """Return the placeholders of secrets in a text, each once."""
+    return tuple(dict.fromkeys(found[0] for found in _MARK.finditer(text)))
+
+
+def _encoded(value: str, encoding: str) -> str:
+    for beginning, written in _ENCODED:
+        if encoding.startswith(beginning):
+            return written.format(value)
+    return value

@@ -1,0 +1,267 @@
+"""Lines of Python from texts that may hold anything: every text is a literal or a comment, and no line is too long."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+LONGEST: Final = 120
+_INDENT: Final = "    "
+_EXACT: Final = 2**53
+_QUOTES: Final = '"""'
+_ATOM: Final = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)|[^\\]", re.DOTALL)
+_LITERAL: Final = re.compile(r'r?"(?:[^"\\]|\\.)*"|' + r"r?'(?:[^'\\]|\\.)*'", re.DOTALL)
+_OPENING: Final = {"(": ")", "[": "]", "{": "}"}
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A header with a colon, and what stands below it."""
+
+    header: str
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A call whose last argument is a list, a row a line."""
+
+    before: str
+    """What stands before the bracket of the list."""
+    rows: tuple[tuple[str, ...], ...]
+    after: str = ")"
+
+
+Statement: TypeAlias = str | Block | Grid
+"""A line of code, or several that belong together."""
+
+
+def quoted(text: str) -> str:
+    r"""Write a text as a literal on one line.
+
+    It is what `repr` writes, with `"` around it where that takes no more escapes: so every character that is not
+    printable, line separators and lone surrogates among them, is an escape.
+    """
+    plain = repr(text)
+    if '"' in text:
+        return plain
+    return '"' + re.sub(r"\\(.)", lambda found: "'" if found[1] == "'" else found[0], plain[1:-1]) + '"'
+
+
+def raw(pattern: str) -> str:
+    """Write a regular expression as a literal, raw where it can be."""
+    simple = pattern.isprintable() and '"' not in pattern and not pattern.endswith("\\")
+    return f'r"{pattern}"' if simple else quoted(pattern)
+
+
+def call(name: str, /, *arguments: str, **options: object) -> str:
+    """Write a call; options that are None are left out."""
+    given = [f"{key}={value_of(value)}" for key, value in options.items() if value is not None]
+    return f"{name}({', '.join((*arguments, *given))})"
+
+
+def value_of(value: object) -> str:
+    """Write a value made of texts, numbers, lists and dictionaries."""
+    match value:
+        case str():
+            return quoted(value)
+        case list() | tuple():
+            return f"[{', '.join(map(value_of, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{value_of(key)}: {value_of(each)}' for key, each in value.items())}}}"
+        case float() if value.is_integer() and abs(value) < _EXACT:
+            return str(int(value))
+        case _:
+            return repr(value)
+
+
+def one_line(text: str) -> str:
+    """Show a text on one line: white space collapsed, what is not printable by its number."""
+    squeezed = " ".join(text.split())
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in squeezed)
+
+
+def comment(text: str, width: int = LONGEST - len(_INDENT) * 3) -> tuple[str, ...]:
+    """Write a text as lines of comment."""
+    return tuple(f"# {line}" for line in textwrap.wrap(one_line(text), width - 2)) or ("#",)
+
+
+def docstring(paragraphs: Sequence[str]) -> str:
+    """Write a docstring; a paragraph that begins with a dash is an item of a list."""
+    lines: list[str] = []
+    for paragraph in paragraphs:
+        shown = one_line(paragraph)
+        item = shown.startswith("- ")
+        if lines and not (item and lines[-1].startswith(("- ", "  "))):
+            lines.append("")
+        odd = "\\" in shown or _QUOTES in shown
+        width = LONGEST // 2 - len(_QUOTES) if odd else LONGEST - 2 * len(_QUOTES)  # an escape is twice as long
+        wrapped_lines = textwrap.wrap(shown, width, subsequent_indent="  " if item else "") or [""]
+        lines += (each.replace("\\", "\\\\").replace('"', '\\"') if odd else each for each in wrapped_lines)
+    end = "\n" if len(lines) > 1 or lines[-1].endswith('"') else ""
+    return _QUOTES + ("\\" if lines[0].startswith('"') else "") + "\n".join(lines) + end + _QUOTES
+
+
+def render(statements: Iterable[Statement], depth: int = 0) -> Iterator[str]:
+    """Yield the lines of some statements."""
+    indent = _INDENT * depth
+    for statement in statements:
+        match statement:
+            case str():
+                yield from wrapped(statement, indent)
+            case Block(header=header, body=body):
+                yield from wrapped(header, indent)
+                yield from render(body if any(map(_does, body)) else (*body, "pass"), depth + 1)
+            case Grid(before=before, rows=rows, after=after):
+                yield from _grid(before, rows, after, indent)
+
+
+def _does(statement: Statement) -> bool:
+    return not isinstance(statement, str) or not statement.startswith("#")
+
+
+def wrapped(line: str, indent: str) -> list[str]:
+    """Break a logical line where it is too long: at the last brackets first, then at those before them."""
+    if len(indent) + len(line) <= LONGEST or line.startswith("#"):
+        return [indent + line] if line else [""]
+    parts = _parts(line)
+    groups = [place for place, part in enumerate(parts) if part[0] in _OPENING and len(part) > len("()")]
+    for count in range(1, len(groups) + 1):
+        lines = _exploded(parts, set(groups[-count:]), indent)
+        if all(len(each) <= LONGEST for each in lines):
+            return lines
+    if groups:
+        return _exploded(parts, set(groups), indent)
+    literal = max(_LITERAL.finditer(line), key=lambda found: len(found[0]), default=None)
+    if literal is None:
+        return [indent + line]
+    head, tail = line[: literal.start()], line[literal.end() :]
+    pieces = _pieces(literal[0], LONGEST - len(indent) - len(_INDENT))
+    return [f"{indent}{head}(", *(indent + _INDENT + each for each in pieces), f"{indent}){tail}"]
+
+
+def _exploded(parts: list[str], chosen: set[int], indent: str) -> list[str]:
+    """Write the brackets that were chosen over several lines."""
+    lines = [indent]
+    for place, part in enumerate(parts):
+        if place not in chosen:
+            lines[-1] += part
+            continue
+        lines[-1] += part[0]
+        arguments = _arguments(part[1:-1])
+        for argument in arguments:
+            lines += _argument(argument, indent + _INDENT, alone=len(arguments) == 1)
+        lines.append(indent + part[-1])
+    return lines
+
+
+def _argument(argument: str, indent: str, *, alone: bool) -> list[str]:
+    if len(indent) + len(argument) + 1 <= LONGEST:
+        return [indent + argument + ("" if argument.startswith("*") and alone else ",")]
+    if _LITERAL.fullmatch(argument):
+        around = "" if alone else _INDENT
+        pieces = [indent + around + each for each in _pieces(argument, LONGEST - len(indent + around) - 1)]
+        return [*pieces[:-1], pieces[-1] + ","] if alone else [indent + "(", *pieces, indent + "),"]
+    lines = wrapped(argument, indent)
+    if max(map(len, lines)) >= LONGEST:
+        lines = [line for each in _entry(argument) for line in _sum(each, indent)]
+    return [*lines[:-1], lines[-1] + ","]
+
+
+def _entry(argument: str) -> Iterator[str]:
+    """Cut an entry of a dictionary after its colon; another argument stays whole."""
+    *keys, value = _arguments(argument, at=":")
+    yield from (f"{key}:" for key in keys)
+    yield value
+
+
+def _sum(argument: str, indent: str) -> Iterator[str]:
+    """Write texts that are added a line each, or several where one is long."""
+    for number, each in enumerate(_arguments(argument, at="+")):
+        sign = "+ " if number else ""
+        colon = ":" if each.endswith(":") else ""
+        text = each.removesuffix(":")
+        first, *more = _pieces(text, LONGEST - len(indent) - 4) if _LITERAL.fullmatch(text) else [text]
+        *lines, last = [f"{indent}{sign}{first}", *(indent + piece for piece in more)]
+        yield from (*lines, last + colon)
+
+
+def _grid(before: str, rows: tuple[tuple[str, ...], ...], after: str, indent: str) -> Iterator[str]:
+    flat = f"{before}[{', '.join(cell for row in rows for cell in row)}]{after}"
+    if len(indent) + len(flat) <= LONGEST and len({len(row) for row in rows}) <= 1 >= max(map(len, rows), default=0):
+        yield indent + flat
+        return
+    *head, last = wrapped(before, indent) if len(indent + before) < LONGEST else [indent + before]
+    yield from (*head, last + "[")
+    inner = indent + _INDENT
+    for row in rows:
+        line = f"{inner}{', '.join(row)},"
+        if len(line) <= LONGEST:
+            yield line
+            continue
+        for cell in row:
+            yield from _argument(cell, inner, alone=False)
+    yield f"{indent}]{after}"
+
+
+def _pieces(literal: str, width: int) -> list[str]:
+    """Cut a literal into literals that stand one after the other."""
+    start = literal.index(literal[-1])
+    prefix, quote = literal[:start], literal[-1]
+    room = max(width - len(prefix) - 2, 12)
+    pieces = [""]
+    for atom in _ATOM.findall(literal[start + 1 : -1]):
+        if len(pieces[-1]) + len(atom) > room:
+            cut = pieces[-1].rfind(" ") + 1
+            kept, rest = (pieces[-1][:cut], pieces[-1][cut:]) if cut > room // 2 else (pieces[-1], "")
+            pieces[-1:] = [kept, rest]
+        pieces[-1] += atom
+    return [f"{prefix}{quote}{piece}{quote}" for piece in pieces]
+
+
+def _parts(line: str) -> list[str]:
+    """Cut a line into what stands in brackets, brackets included, and what stands between."""
+    parts: list[str] = [""]
+    depth = 0
+    for token in _tokens(line):
+        if token in _OPENING:
+            if depth == 0:
+                parts.append("")
+            depth += 1
+            parts[-1] += token
+        elif token in _OPENING.values():
+            depth -= 1
+            parts[-1] += token
+            if depth == 0:
+                parts.append("")
+        else:
+            parts[-1] += token
+    return [part for part in parts if part]
+
+
+def _arguments(text: str, *, at: str = ",") -> list[str]:
+    """Cut what stands in brackets at its own commas, or other signs."""
+    arguments = [""]
+    depth = 0
+    for sign in _tokens(text):
+        depth += (sign in _OPENING) - (sign in _OPENING.values())
+        if sign == at and depth == 0:
+            arguments.append("")
+        else:
+            arguments[-1] += sign
+    return [each.strip() for each in arguments if each.strip()]
+
+
+def _tokens(text: str) -> Iterator[str]:
+    """Yield literals whole, and every other character by itself."""
+    place = 0
+    while place < len(text):
+        found = _LITERAL.match(text, place)
+        token = found[0] if found is not None else text[place]
+        yield token
+        place += len(token)

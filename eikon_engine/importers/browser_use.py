@@ -1,0 +1,286 @@
+"""Read histories of browser-use: what `AgentHistoryList.save_to_file` writes, of version 0.1 and later.
+
+Shape: `AgentHistory` in https://github.com/browser-use/browser-use, browser_use/agent/views.py; actions:
+browser_use/tools/views.py
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import ForeignFormatError
+from eikon_engine.importers.foreign_shape import ForeignShape
+from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal
+from eikon_engine.importers.selectors import TEST_IDS, Converted, attribute, best, role, xpath
+from eikon_engine.importers.target import target_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.target import Target
+
+_LOOKING: Final = frozenset(
+    (
+        *("done", "extract", "extract_content", "extract_structured_data", "search_page", "find_elements", "find_text"),
+        *("scroll_to_text", "screenshot", "save_as_pdf", "dropdown_options", "get_dropdown_options", "write_todos"),
+        *("read_file", "write_file", "replace_file"),
+    )
+)
+"""Actions that do nothing to a page but look at it."""
+_NAMING: Final = ("name", "aria-label", "placeholder", "alt", "title", "href")
+_ROLES: Final = {"button": "button", "a": "link", "select": "combobox", "textarea": "textbox"}
+"""Roles that elements have without saying so, as far as nothing but the tag decides."""
+_CHOSEN: Final = re.compile(r"^Selected option: .*\(value: (?P<value>.*)\)$", re.DOTALL)
+"""What browser-use says of an option that it has chosen."""
+_CHORD: Final = re.compile(r"\w+(\+\w+)+|[A-Z]\w+")
+_PAGE_HEIGHT: Final = 720.0
+
+
+class _Element(ForeignShape):
+    node_name: str = ""
+    tag_name: str = ""
+    attributes: dict[str, str] | None = None
+    x_path: str = ""
+    xpath: str = ""
+    ax_name: str | None = None
+
+
+class _Tab(ForeignShape):
+    target_id: str | None = None
+    page_id: int | None = None
+
+    @property
+    def name(self) -> str:
+        return str(self.page_id) if self.target_id is None else self.target_id[-4:]
+
+
+class _State(ForeignShape):
+    url: str = ""
+    tabs: tuple[_Tab, ...] = ()
+    interacted_element: tuple[_Element | None, ...] = ()
+
+
+class _Result(ForeignShape):
+    error: str | None = None
+    extracted_content: str | None = None
+
+
+class _Output(ForeignShape):
+    next_goal: str | None = None
+    current_state: dict[str, object] | None = None
+    action: tuple[dict[str, dict[str, object] | None], ...] = ()
+
+    @property
+    def goal(self) -> str:
+        older = (self.current_state or {}).get("next_goal")
+        return self.next_goal or (older if isinstance(older, str) else "")
+
+
+class _Item(ForeignShape):
+    model_output: _Output | None
+    result: tuple[_Result, ...] = ()
+    state: _State
+
+
+class _History(ForeignShape):
+    history: tuple[_Item, ...]
+
+
+def looks_like_browser_use(data: object) -> bool:
+    """Recognize a history."""
+    return isinstance(data, dict) and isinstance(data.get("history"), list)
+
+
+def read_browser_use(data: object) -> ImportedMission:
+    """Read a history from its parsed JSON; each step of the agent is a subgoal, named by its goal.
+
+    Raises:
+        ForeignFormatError: it is none.
+    """
+    try:
+        history = _History.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(each) for each in first["loc"]) or "the whole"
+        raise ForeignFormatError(f"browser-use history: {place}: {first['msg']}; save it again") from error
+    return _Reading(history).mission()
+
+
+class _Reading:
+    """A history that is being read."""
+
+    def __init__(self, history: _History) -> None:
+        self._items = history.history
+        self._gathered = Gathering()
+        self._step = 0
+        self._said = ""
+        """What came of the action that is being carried over."""
+        self._tabs: list[str] = []
+        self._page = 0
+        self._following = ""
+        self._carriers: Mapping[str, Callable[[dict[str, object], _Element | None], None]] = {
+            **dict.fromkeys(("navigate", "go_to_url", "open_tab"), self._navigate),
+            **dict.fromkeys(("search", "search_google"), self._search),
+            "go_back": lambda _, __: self._add("go_back"),
+            **dict.fromkeys(("click", "click_element_by_index", "click_element"), self._click),
+            **dict.fromkeys(("input", "input_text"), self._input),
+            **dict.fromkeys(("select_dropdown", "select_dropdown_option"), self._select),
+            "send_keys": self._keys,
+            **dict.fromkeys(("scroll", "scroll_down", "scroll_up"), self._scroll),
+            **dict.fromkeys(("switch", "switch_tab"), self._switch),
+            **dict.fromkeys(("close", "close_tab"), self._close),
+        }
+
+    def mission(self) -> ImportedMission:
+        subgoals = tuple(self._subgoals())
+        return ImportedMission(
+            source="browser-use",
+            text=next((each.description for each in subgoals), "browser-use"),
+            subgoals=subgoals,
+            lost=tuple(self._gathered.lost),
+            notes=tuple(self._gathered.notes),
+        )
+
+    def _subgoals(self) -> Iterator[ImportedSubgoal]:
+        for number, item in enumerate(self._items, start=1):
+            self._step = number
+            self._look(item.state)
+            self._following = self._items[number].state.url if number < len(self._items) else ""
+            if item.model_output is None:
+                self._gathered.note(number, "the model gave no answer")
+                continue
+            errors: dict[int, str] = {}
+            for place, action in enumerate(item.model_output.action):
+                if place >= len(item.result):
+                    self._gathered.note(number, f"{', '.join(action)} was planned, and not done any more")
+                    continue
+                before = len(self._gathered.actions)
+                self._said = item.result[place].extracted_content or ""
+                element = item.state.interacted_element[place] if place < len(item.state.interacted_element) else None
+                self._carry(action, element)
+                error = item.result[place].error
+                errors.update(dict.fromkeys(range(before, len(self._gathered.actions)), error) if error else {})
+            actions, self._gathered.actions = tuple(self._gathered.actions), []
+            if actions:
+                goal = item.model_output.goal or f"Step {number}"
+                yield ImportedSubgoal(description=goal, actions=actions, errors=errors)
+
+    def _look(self, state: _State) -> None:
+        """Give the pages ordinals, in the order in which they are first seen."""
+        for tab in state.tabs:
+            if tab.name not in self._tabs:
+                self._tabs.append(tab.name)
+
+    def _carry(self, action: dict[str, dict[str, object] | None], element: _Element | None) -> None:
+        for name, given in action.items():
+            if name in _LOOKING:
+                self._gathered.note(self._step, f"{name} was left out: it does nothing to a page")
+            elif name == "wait":
+                self._gathered.note(self._step, "wait was left out: a replay lets page time pass as it was recorded")
+            elif name in self._carriers:
+                self._carriers[name](given or {}, element)
+            else:
+                self._gathered.lose(self._step, name, "an action of this name is not known here")
+
+    def _navigate(self, given: dict[str, object], _element: _Element | None) -> None:
+        if given.get("new_tab"):
+            self._gathered.lose(self._step, "navigate", "a tab that the agent opens cannot be opened by a page")
+        else:
+            self._add("navigate", url=str(given.get("url", "")))
+
+    def _search(self, given: dict[str, object], _element: _Element | None) -> None:
+        if self._following:
+            self._add("navigate", url=self._following)
+        else:
+            self._gathered.lose(self._step, "search", f"the address that {given.get('query')!r} led to is not known")
+
+    def _click(self, given: dict[str, object], element: _Element | None) -> None:
+        if given.get("index") is None:
+            self._gathered.lose(self._step, "click", "a click on a point says nothing of what is there")
+        else:
+            self._act("click", element)
+
+    def _input(self, given: dict[str, object], element: _Element | None) -> None:
+        kind = "type" if given.get("clear") is False else "fill"
+        self._act(kind, element, text=str(given.get("text", "")))
+
+    def _select(self, given: dict[str, object], element: _Element | None) -> None:
+        """Choose the option that was chosen: the model may have named it in part, or by its value."""
+        chosen = _CHOSEN.search(self._said)
+        if chosen is None:
+            self._act("select_option", element, by="label", options=[str(given.get("text", ""))])
+        else:
+            self._act("select_option", element, by="value", options=[chosen["value"]])
+
+    def _keys(self, given: dict[str, object], _element: _Element | None) -> None:
+        """Press keys on whatever has the focus; what is no chord and no named key is typed."""
+        keys = str(given.get("keys", ""))
+        if not _CHORD.fullmatch(keys) and not (keys.isascii() and keys.isprintable()):
+            self._gathered.lose(self._step, "send_keys", f"there are no keys for all of {keys!r}")
+            return
+        for key in [keys] if _CHORD.fullmatch(keys) else keys:
+            self._add("press", key="Space" if key == " " else key)
+
+    def _scroll(self, given: dict[str, object], _element: _Element | None) -> None:
+        pages = given.get("pages", given.get("num_pages", 1.0))
+        height = _PAGE_HEIGHT * (pages if isinstance(pages, int | float) else 1.0)
+        self._gathered.note(self._step, f"scroll: one page is taken for {_PAGE_HEIGHT:.0f} pixels")
+        self._add("scroll", dy=height if given.get("down", True) else -height)
+
+    def _switch(self, given: dict[str, object], _element: _Element | None) -> None:
+        if self._turn_to(given):
+            self._add("switch_page")
+
+    def _close(self, given: dict[str, object], _element: _Element | None) -> None:
+        if self._turn_to(given):
+            self._add("close_page")
+            self._page = 0
+
+    def _turn_to(self, given: dict[str, object]) -> bool:
+        tab = str(given.get("tab_id", given.get("page_id", "")))
+        if tab not in self._tabs:
+            self._gathered.lose(self._step, "switch", f"the tab {tab!r} was never seen")
+            return False
+        self._page = self._tabs.index(tab)
+        return True
+
+    def _act(self, kind: str, element: _Element | None, **fields: JsonValue | Record | None) -> None:
+        target = None if element is None else self._target(element)
+        if target is None:
+            self._gathered.lose(self._step, kind, "the history does not say which element it was")
+        else:
+            self._add(kind, target=target, **fields)
+
+    def _target(self, element: _Element) -> Target | None:
+        selectors = list(_selectors(element))
+        chosen = best(selectors)
+        return None if chosen is None else target_of(chosen, selectors, self._gathered, self._step)
+
+    def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
+        self._gathered.add(self._step, kind, page=self._page, **fields)
+
+
+def _selectors(element: _Element) -> Iterator[Converted]:
+    """Yield what may find an element, as the history describes it: there is no document to try it on."""
+    tag = (element.node_name or element.tag_name).lower()
+    attributes = element.attributes or {}
+    for name in TEST_IDS:
+        if attributes.get(name):
+            yield attribute(name, attributes[name])
+    if attributes.get("id"):
+        yield attribute("id", attributes["id"])
+    kind = attributes.get("role") or _ROLES.get(tag, "")
+    if kind and element.ax_name:
+        yield role(element.ax_name, kind)
+    for name in _NAMING:
+        if attributes.get(name):
+            yield attribute(name, attributes[name], tag=tag)
+    path = element.x_path or element.xpath
+    if path:
+        yield xpath(f"/{path.lstrip('/')}")

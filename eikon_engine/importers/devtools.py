@@ -1,0 +1,366 @@
+"""Read recordings of the Chrome DevTools Recorder: a user flow as JSON.
+
+Schema: https://github.com/puppeteer/replay/blob/main/src/Schema.ts
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from eikon_engine.errors import ForeignFormatError
+from eikon_engine.importers.foreign_shape import ForeignShape, unknown_fields
+from eikon_engine.importers.keys import Keyboard
+from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal, Screen
+from eikon_engine.importers.selectors import TEST_IDS, best, from_devtools
+from eikon_engine.importers.target import target_of
+from eikon_engine.trace.actions import FunctionCondition, Point, SelectorCondition, UrlCondition
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.target import Target
+
+_BUTTONS: Final = {"primary": "left", "auxiliary": "middle", "secondary": "right"}
+_STATES: Final[dict[bool | None, Literal["attached", "visible", "hidden"]]] = {
+    None: "attached",
+    True: "visible",
+    False: "hidden",
+}
+"""By whether the element was to be visible."""
+_MAIN: Final = "main"
+
+
+class _Event(ForeignShape):
+    type: Literal["navigation"]
+    url: str | None = None
+    title: str | None = None
+
+
+class _Step(ForeignShape):
+    timeout: float | None = Field(default=None, gt=0)
+    target: str = _MAIN
+    frame: tuple[int, ...] = ()
+    assertedEvents: tuple[_Event, ...] = ()  # noqa: N815 - the name in the file
+
+
+class _Selecting(_Step):
+    selectors: tuple[str | tuple[str, ...], ...] = Field(min_length=1)
+
+
+class _Pointing(_Selecting):
+    deviceType: Literal["mouse", "pen", "touch"] = "mouse"  # noqa: N815 - the name in the file
+    button: Literal["primary", "auxiliary", "secondary", "back", "forward"] = "primary"
+    offsetX: float | None = None  # noqa: N815 - the name in the file
+    offsetY: float | None = None  # noqa: N815 - the name in the file
+
+
+class _Click(_Pointing):
+    type: Literal["click"]
+    duration: float = Field(default=0.0, ge=0)
+
+
+class _DoubleClick(_Pointing):
+    type: Literal["doubleClick"]
+
+
+class _Hover(_Selecting):
+    type: Literal["hover"]
+
+
+class _Change(_Selecting):
+    type: Literal["change"]
+    value: str
+
+
+class _Key(_Step):
+    type: Literal["keyDown", "keyUp"]
+    key: str = Field(min_length=1)
+
+
+class _Close(_Step):
+    type: Literal["close"]
+
+
+class _Viewport(_Step):
+    type: Literal["setViewport"]
+    width: int = Field(gt=0)
+    height: int = Field(gt=0)
+    deviceScaleFactor: float = 1.0  # noqa: N815 - the name in the file
+    isMobile: bool = False  # noqa: N815 - the name in the file
+    hasTouch: bool = False  # noqa: N815 - the name in the file
+    isLandscape: bool = False  # noqa: N815 - the name in the file
+
+
+class _Scroll(_Step):
+    type: Literal["scroll"]
+    selectors: tuple[str | tuple[str, ...], ...] = ()
+    x: float = 0.0
+    y: float = 0.0
+
+
+class _Navigate(_Step):
+    type: Literal["navigate"]
+    url: str = Field(min_length=1)
+
+
+class _Network(_Step):
+    type: Literal["emulateNetworkConditions"]
+
+
+class _WaitForElement(_Selecting):
+    type: Literal["waitForElement"]
+    operator: Literal[">=", "==", "<="] = "=="
+    count: int = Field(default=1, ge=0)
+    visible: bool | None = None
+    properties: dict[str, object] | None = None
+    attributes: dict[str, str] | None = None
+
+
+class _WaitForExpression(_Step):
+    type: Literal["waitForExpression"]
+    expression: str
+
+
+_KnownStep: TypeAlias = (
+    _Click
+    | _DoubleClick
+    | _Hover
+    | _Change
+    | _Key
+    | _Close
+    | _Viewport
+    | _Scroll
+    | _Navigate
+    | _Network
+    | _WaitForElement
+    | _WaitForExpression
+)
+_STEP: Final[TypeAdapter[_KnownStep]] = TypeAdapter(Annotated[_KnownStep, Field(discriminator="type")])
+
+
+class _Flow(ForeignShape):
+    title: str = "recording"
+    timeout: float | None = None
+    selectorAttribute: str | None = None  # noqa: N815 - the name in the file
+    steps: tuple[dict[str, object], ...]
+
+
+def looks_like_devtools(data: object) -> bool:
+    """Recognize a user flow."""
+    return isinstance(data, dict) and isinstance(data.get("steps"), list) and "title" in data
+
+
+def read_devtools(data: object) -> ImportedMission:
+    """Read a user flow from its parsed JSON.
+
+    Raises:
+        ForeignFormatError: it is none, or a step of a known type has another shape than the schema's.
+    """
+    try:
+        flow = _Flow.model_validate(data)
+    except ValidationError as error:
+        raise _wrong("user flow", error) from error
+    return _Reading(flow).mission()
+
+
+class _Reading:
+    """A user flow that is being read."""
+
+    def __init__(self, flow: _Flow) -> None:
+        self._flow = flow
+        self._gathered = Gathering()
+        self._test_ids = (*TEST_IDS, *((flow.selectorAttribute,) if flow.selectorAttribute else ()))
+        self._pages = [_MAIN]
+        self._keyboard = Keyboard()
+        self._scrolled: dict[tuple[int, str], tuple[float, float]] = {}
+        self._screen: Screen | None = None
+
+    def mission(self) -> ImportedMission:
+        for number, data in enumerate(self._flow.steps, start=1):
+            self._read(number, data)
+        for key in self._keyboard.left:
+            self._gathered.lose(len(self._flow.steps), f"keyDown {key!r}", "the key is never released")
+        subgoal = ImportedSubgoal(description=self._flow.title, actions=tuple(self._gathered.actions))
+        return ImportedMission(
+            source="devtools",
+            text=self._flow.title,
+            subgoals=(subgoal,),
+            screen=self._screen,
+            lost=tuple(self._gathered.lost),
+            notes=tuple(self._gathered.notes),
+        )
+
+    def _read(self, number: int, data: dict[str, object]) -> None:
+        kind = str(data.get("type"))
+        if kind == "customStep":
+            self._gathered.lose(number, f"customStep {data.get('name')!r}", "only the extension that made it knows it")
+            return
+        try:
+            step = _STEP.validate_python(data)
+        except ValidationError as error:
+            if error.errors()[0]["type"] == "union_tag_invalid":
+                self._gathered.lose(number, kind, "a step of this type is not known")
+                return
+            raise _wrong(f"step {number}, {kind}", error) from error
+        for name in unknown_fields(type(step), data):
+            self._gathered.note(number, f"{kind}: the property {name!r} is not known and was left out")
+        self._carry(number, step)
+        self._expect(number, step)
+
+    def _carry(self, number: int, step: _KnownStep) -> None:
+        page = self._page(step)
+        match step:
+            case _Navigate():
+                self._scrolled.clear()
+                self._add(number, "navigate", page=page, url=step.url, timeout_ms=self._timeout(step))
+            case _Click() | _DoubleClick():
+                self._point(number, step)
+            case _Hover() | _Change():
+                self._touch(number, step)
+            case _Key():
+                self._press(number, step)
+            case _Scroll():
+                self._scroll(number, step)
+            case _WaitForElement() | _WaitForExpression():
+                self._wait(number, step)
+            case _Close():
+                self._add(number, "close_page", page=page)
+            case _Viewport():
+                self._see(number, step)
+            case _Network():
+                self._gathered.note(number, "emulateNetworkConditions: a replay imitates no speed of networks")
+            case _:
+                assert_never(step)
+
+    def _point(self, number: int, step: _Click | _DoubleClick) -> None:
+        button = _BUTTONS.get(step.button)
+        if button is None:
+            self._gathered.lose(number, step.type, f"the mouse button {step.button!r} cannot be pressed")
+            return
+        target = self._target(number, step)
+        if target is None:
+            return
+        if step.deviceType != "mouse":
+            self._gathered.note(number, f"{step.type}: done with a {step.deviceType}, and replayed with a mouse")
+        self._add(
+            number,
+            "click" if isinstance(step, _Click) else "double_click",
+            page=self._page(step),
+            target=target,
+            button=button,
+            position=None if step.offsetX is None or step.offsetY is None else Point(x=step.offsetX, y=step.offsetY),
+            modifiers=list(self._keyboard.modifiers),
+            timeout_ms=self._timeout(step),
+            delay_ms=step.duration if isinstance(step, _Click) else None,
+        )
+
+    def _touch(self, number: int, step: _Hover | _Change) -> None:
+        target = self._target(number, step)
+        if target is None:
+            return
+        kind, text = ("hover", None) if isinstance(step, _Hover) else ("set_value", step.value)
+        self._add(number, kind, page=self._page(step), target=target, text=text, timeout_ms=self._timeout(step))
+
+    def _press(self, number: int, step: _Key) -> None:
+        try:
+            chord = self._keyboard.down(step.key) if step.type == "keyDown" else self._keyboard.up(step.key)
+        except KeyError:
+            self._gathered.lose(number, f"keyUp {step.key!r}", "the key was not pressed")
+            return
+        if chord is not None:
+            self._add(number, "press", page=self._page(step), key=chord)
+
+    def _scroll(self, number: int, step: _Scroll) -> None:
+        """Turn a place into a distance from the last one, as pages begin at the top left."""
+        if step.frame and not step.selectors:
+            self._gathered.lose(number, "scroll", "the document of a frame cannot be scrolled")
+            return
+        target = self._found(number, step.type, step.selectors, step.frame) if step.selectors else None
+        if step.selectors and target is None:
+            return
+        page = self._page(step)
+        place = (page, str(target or ""))
+        before = self._scrolled.get(place, (0.0, 0.0))
+        self._scrolled[place] = (step.x, step.y)
+        self._add(number, "scroll", page=page, target=target, dx=step.x - before[0], dy=step.y - before[1])
+
+    def _wait(self, number: int, step: _WaitForElement | _WaitForExpression) -> None:
+        condition: SelectorCondition | FunctionCondition | None = None
+        if isinstance(step, _WaitForElement):
+            condition = self._element(number, step)
+        elif step.frame:
+            self._gathered.lose(number, step.type, "an expression cannot be waited for in a frame")
+        else:
+            condition = FunctionCondition(expression=step.expression)
+        if condition is not None:
+            self._add(number, "wait_for", page=self._page(step), condition=condition, timeout_ms=self._timeout(step))
+
+    def _element(self, number: int, step: _WaitForElement) -> SelectorCondition | None:
+        is_there = step.operator != "<=" and step.count == 1
+        is_gone = step.operator != ">=" and step.count == 0
+        if step.properties or step.attributes:
+            self._gathered.lose(number, step.type, "properties and attributes of an element cannot be waited for")
+        elif not is_there and not is_gone:
+            self._gathered.lose(number, step.type, f"{step.operator} {step.count} elements cannot be waited for")
+        elif (target := self._target(number, step)) is not None:
+            return SelectorCondition(target=target, state="detached" if is_gone else _STATES[step.visible])
+        return None
+
+    def _see(self, number: int, step: _Viewport) -> None:
+        screen = Screen(
+            width=step.width,
+            height=step.height,
+            device_scale_factor=step.deviceScaleFactor,
+            is_mobile=step.isMobile,
+            has_touch=step.hasTouch,
+        )
+        if self._screen is None and not self._gathered.actions:
+            self._screen = screen
+        elif screen != self._screen:
+            self._gathered.lose(number, "setViewport", "the size of the page cannot change in the middle of a mission")
+
+    def _expect(self, number: int, step: _KnownStep) -> None:
+        """Wait for the navigation that the recording saw; what navigates by itself waits anyway."""
+        for event in step.assertedEvents:
+            if event.title:
+                self._gathered.note(number, f"the title {event.title!r} was asserted; a baseline compares all titles")
+            if event.url and not isinstance(step, _Navigate):
+                self._add(number, "wait_for", page=self._page(step), condition=UrlCondition(url=event.url))
+
+    def _target(self, number: int, step: _Selecting) -> Target | None:
+        return self._found(number, str(getattr(step, "type", "")), step.selectors, step.frame)
+
+    def _found(
+        self, number: int, kind: str, selectors: tuple[str | tuple[str, ...], ...], frame: tuple[int, ...]
+    ) -> Target | None:
+        frames = tuple(f"iframe >> nth={place}" for place in frame)
+        if frames:
+            self._gathered.note(number, "its frame is known by its place among the frames of the page alone")
+        converted = [each for each in (from_devtools(one, self._test_ids) for one in selectors) if each is not None]
+        chosen = best(converted)
+        if chosen is None:
+            found = ", ".join(map(str, selectors))
+            self._gathered.lose(number, kind, f"none of its selectors can be written for Playwright: {found}")
+            return None
+        return target_of(chosen, converted, self._gathered, number, frames)
+
+    def _page(self, step: _Step) -> int:
+        """Return the ordinal of a page; pages are named by their addresses, and open in the order of their names."""
+        if step.target not in self._pages:
+            self._pages.append(step.target)
+        return self._pages.index(step.target)
+
+    def _timeout(self, step: _Step) -> float | None:
+        return step.timeout or self._flow.timeout
+
+    def _add(self, step: int, kind: str, **fields: JsonValue | Record | None) -> None:
+        self._gathered.add(step, kind, **fields)
+
+
+def _wrong(where: str, error: ValidationError) -> ForeignFormatError:
+    first = error.errors()[0]
+    place = ".".join(str(each) for each in first["loc"]) or "the whole"
+    return ForeignFormatError(f"DevTools recording, {where}: {place}: {first['msg']}; export it again as JSON")

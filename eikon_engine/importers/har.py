@@ -1,0 +1,80 @@
+"""Read a HAR file as a mission: its network, and a visit to its first document."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import ForeignFormatError
+from eikon_engine.importers.foreign_file import parse_json
+from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.importers.foreign_file import ForeignFile
+
+SUFFIX: Final = ".har"
+_PAGE: Final = "text/html"
+_SCHEMES: Final = ("http:", "https:", "file:")
+
+
+def looks_like_har(file: ForeignFile) -> bool:
+    """Recognize a HAR, or an archive with one."""
+    if file.archive is not None:
+        return sum(name.endswith(SUFFIX) for name in file.archive.names) == 1
+    log = file.data.get("log") if isinstance(file.data, dict) else None
+    return isinstance(log, dict) and "entries" in log
+
+
+def read_har(file: ForeignFile) -> ImportedMission:
+    """Read the network of a HAR; what was done to pages is not in it.
+
+    Raises:
+        ForeignFormatError: it is none, or no document was loaded.
+    """
+    url = next(_documents(_parsed(file)), None)
+    if url is None:
+        message = f"{file.path}: wanted a HAR in which a document is loaded, found none; use eikon replay --har with it"
+        raise ForeignFormatError(message)
+    gathered = Gathering()
+    gathered.add(1, "navigate", url=url)
+    return ImportedMission(
+        source="har",
+        text=f"Visit {url}",
+        subgoals=(ImportedSubgoal(description=f"Visit {url}", actions=tuple(gathered.actions)),),
+        lost=tuple(gathered.lost),
+        notes=("a HAR does not say what was done to the pages: only its first document is visited",),
+        har=file.path,
+    )
+
+
+def _parsed(file: ForeignFile) -> object:
+    if file.archive is None:
+        return file.data
+    names = [name for name in file.archive.names if name.endswith(SUFFIX)]
+    if len(names) != 1:
+        message = f"{file.path}: wanted an archive with one file *{SUFFIX}, found {len(names)}; pack one HAR"
+        raise ForeignFormatError(message)
+    return parse_json(file.archive.read(names[0]), f"{file.path}/{names[0]}")
+
+
+def _documents(data: object) -> Iterator[str]:
+    """Yield the addresses of documents, as far as they can be told; whoever reads the network checks the rest."""
+    log = data.get("log") if isinstance(data, dict) else None
+    entries = log.get("entries") if isinstance(log, dict) else None
+    ordered = [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+    for entry in sorted(ordered, key=lambda each: str(each.get("startedDateTime"))):
+        request = entry.get("request")
+        url = request.get("url") if isinstance(request, dict) else None
+        if isinstance(url, str) and url.startswith(_SCHEMES) and _is_document(entry):
+            yield url
+
+
+def _is_document(entry: dict[str, object]) -> bool:
+    told = entry.get("_resourceType")
+    if isinstance(told, str):
+        return told == "document"
+    response = entry.get("response")
+    content = response.get("content") if isinstance(response, dict) else None
+    kind = content.get("mimeType") if isinstance(content, dict) else None
+    return isinstance(kind, str) and kind.startswith(_PAGE)

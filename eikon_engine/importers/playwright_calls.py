@@ -1,0 +1,314 @@
+"""Calls of Playwright's protocol, as they stand in its traces, as actions of ours.
+
+Names of methods and parameters: https://github.com/microsoft/playwright, packages/protocol/src/protocol.yml
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.importers.keys import Keyboard
+from eikon_engine.importers.playwright_expect import expectation_of
+from eikon_engine.importers.playwright_lines import number_of, text_of
+from eikon_engine.importers.selectors import Converted, positional
+from eikon_engine.importers.target import target_of
+from eikon_engine.trace.actions import FileInput, FunctionCondition, SelectorCondition
+from eikon_engine.trace.blobs import ref_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.importers.mission import Gathering
+    from eikon_engine.importers.playwright_frames import FrameTree
+    from eikon_engine.importers.playwright_lines import Call
+    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.target import Target
+
+ENTER_FRAME: Final = " >> internal:control=enter-frame >> "
+"""Leads into the document of an iframe."""
+_PAGES: Final = frozenset(("Frame", "Page", "BrowserContext", "JSHandle", "ElementHandle", "Worker", "CDPSession"))
+"""Classes whose calls may do something to a page."""
+_REQUESTS: Final = "APIRequestContext"
+LOOKING: Final = frozenset(
+    (
+        *("content", "title", "textContent", "innerText", "innerHTML", "inputValue", "getAttribute"),
+        *("isVisible", "isHidden", "isEnabled", "isDisabled", "isEditable", "isChecked", "queryCount"),
+        *("querySelector", "querySelectorAll", "ariaSnapshot", "snapshotForAI"),
+        *("accessibilitySnapshot", "resolveSelector", "highlight", "hideHighlight"),
+        *("scrollIntoViewIfNeeded", "frameElement", "ownerFrame", "contentFrame", "boundingBox"),
+        *("__waitInfo__", "waitForEventInfo", "waitForTimeout", "waitForLoadState"),
+        *("waitForNavigation", "pdf", "pause", "expectScreenshot", "requests", "consoleMessages"),
+        *("pageErrors", "storageState", "cookies", "newPage", "newCDPSession", "dispose", "detach", "jsonValue"),
+        *("getPropertyList", "setDefaultTimeoutNoReply", "setDefaultNavigationTimeoutNoReply"),
+        *("updateSubscription", "close", "startJSCoverage", "stopJSCoverage", "startCSSCoverage"),
+        *("stopCSSCoverage", "harStart", "harExport", "tracingStart"),
+    )
+)
+"""Methods that do nothing to a page, or what our replays do by themselves."""
+RESIZE: Final = "Page.setViewportSize"
+_ROUTES: Final = frozenset({"setNetworkInterceptionPatterns", "setWebSocketInterceptionPatterns"})
+_STATES: Final = frozenset({"attached", "detached", "visible", "hidden"})
+_WAITING: Final = frozenset({"Frame.waitForSelector", "Frame.waitForFunction", "Frame.expect", "Page.screenshot"})
+"""Calls that do not touch a page: what comes meanwhile was caused before them."""
+
+
+class Calls:
+    """Carries calls over, one after the other."""
+
+    def __init__(self, gathered: Gathering, frames: FrameTree) -> None:
+        """Add to `gathered`; `frames` knows the frames that calls name."""
+        self._gathered = gathered
+        self._frames = frames
+        self._keyboard = Keyboard()
+        self._step = 0
+        self._page = 0
+        self._call: Call
+        self._params: Mapping[str, JsonValue] = {}
+        self.files: list[bytes] = []
+        """Contents of uploads."""
+        self.acted: list[float | None] = []
+        """When each action touched its page; None for those that do not."""
+        self._carriers = {**self._on_pages(), **self._on_elements()}
+
+    def _on_pages(self) -> Mapping[str, Callable[[], None]]:
+        return {
+            "Frame.goto": lambda: self._navigate(
+                "navigate", url=self._params.get("url"), referer=self._params.get("referer")
+            ),
+            "Page.reload": lambda: self._navigate("reload"),
+            "Page.goBack": lambda: self._navigate("go_back"),
+            "Page.goForward": lambda: self._navigate("go_forward"),
+            "Page.close": lambda: self._add("close_page"),
+            "Page.bringToFront": lambda: self._add("switch_page"),
+            "Page.screenshot": lambda: self._add("screenshot", full_page=self._params.get("fullPage", False)),
+            "Page.keyboardPress": lambda: self._add("press", key=self._params.get("key")),
+            "Page.keyboardDown": lambda: self._key(down=True),
+            "Page.keyboardUp": lambda: self._key(down=False),
+            "Page.keyboardType": self._keyboard_type,
+            "Page.mouseWheel": self._wheel,
+        }
+
+    def _on_elements(self) -> Mapping[str, Callable[[], None]]:
+        return {
+            "Frame.click": self._click,
+            "Frame.dblclick": lambda: self._point("double_click", button=self._params.get("button")),
+            "Frame.hover": lambda: self._point("hover"),
+            "Frame.check": lambda: self._act("check", position=self._params.get("position")),
+            "Frame.uncheck": lambda: self._act("uncheck", position=self._params.get("position")),
+            "Frame.fill": lambda: self._act("fill", text=self._params.get("value")),
+            "Frame.type": lambda: self._act("type", text=self._params.get("text")),
+            "Frame.press": lambda: self._act("press", key=self._params.get("key")),
+            "Frame.selectOption": self._select,
+            "Frame.setInputFiles": self._upload,
+            "Frame.dragAndDrop": self._drag,
+            "Frame.waitForSelector": self._wait,
+            "Frame.waitForFunction": self._wait_for_function,
+            "Frame.expect": self._expect,
+        }
+
+    def carry(self, step: int, call: Call, page: int) -> None:
+        """Carry over one call on a page; steps are counted from 1."""
+        self._step, self._call, self._params, self._page = step, call, call.params, page
+        kind, _, method = call.name.partition(".")
+        for accept, text in call.answers:
+            self._add("answer_dialog", accept=accept, text=text)
+        carrier = self._carriers.get(call.name)
+        if carrier is not None:
+            carrier()
+        elif call.name == RESIZE:
+            self._resize()
+        elif kind == _REQUESTS:
+            self._note(f"{method} of {_REQUESTS} was left out: it is a request of the test, not of a page")
+        elif method in _ROUTES:
+            self._note(f"{method}: answers that the test gave stand in the recorded network, as far as it has them")
+        elif kind == "ElementHandle" and method not in LOOKING:
+            self._lose("a handle says nothing of how its element was found; use locators")
+        elif method not in LOOKING and kind in _PAGES:
+            self._lose("a call of this name cannot be carried over")
+        self.acted += [self._acted_ms()] * (len(self._gathered.actions) - len(self.acted))
+
+    def switch_to(self, step: int, page: int) -> None:
+        """Wait for a page that is acted on for the first time."""
+        self._gathered.add(step, "switch_page", page=page)
+        self.acted.append(None)
+
+    def go_to(self, step: int, url: str, at_ms: float) -> None:
+        """Load the document that was there when recording began."""
+        self._gathered.add(step, "navigate", url=url)
+        self._gathered.note(step, f"recording began on {url}: it is loaded first, though the recording may not hold it")
+        self.acted.append(at_ms)
+
+    def _acted_ms(self) -> float | None:
+        if self._call.name in _WAITING:
+            return None
+        return self._call.acted_ms or self._call.start_ms
+
+    def _resize(self) -> None:
+        """Leave out what the surroundings say already: a size that is set before anything is done."""
+        if self._gathered.actions:
+            self._lose("the size of a page cannot change in the middle of a mission")
+
+    def _navigate(self, kind: str, **fields: JsonValue) -> None:
+        wait = self._params.get("waitUntil", "load")
+        if wait == "networkidle":
+            self._note(f"{kind}: a replay waits for rest anyway; `networkidle` became `load`")
+        self._add(kind, wait_until="load" if wait == "networkidle" else wait, timeout_ms=self._timeout(), **fields)
+
+    def _key(self, *, down: bool) -> None:
+        key = text_of(self._params, "key")
+        try:
+            chord = self._keyboard.down(key) if down else self._keyboard.up(key)
+        except KeyError:
+            self._lose(f"the key {key!r} comes up and was never down")
+        else:
+            if chord is not None:
+                self._add("press", key=chord)
+
+    def _keyboard_type(self) -> None:
+        text = text_of(self._params, "text")
+        if not (text.isascii() and text.isprintable()):
+            self._lose(f"there are no keys for all of {text!r}")
+            return
+        for key in text:
+            self._add("press", key="Space" if key == " " else key)
+
+    def _wheel(self) -> None:
+        self._note("mouseWheel: the page is scrolled, wherever the pointer was")
+        dx, dy = number_of(self._params, "deltaX"), number_of(self._params, "deltaY")
+        self._add("scroll", dx=dx or 0.0, dy=dy or 0.0)
+
+    def _click(self) -> None:
+        button = self._params.get("button")
+        if self._call.downloads and button in {None, "left"}:
+            self._point("download")
+        else:
+            self._point("click", button=button, delay_ms=self._params.get("delay"))
+
+    def _point(self, kind: str, **fields: JsonValue) -> None:
+        if self._params.get("clickCount", 1) not in {0, 1} or self._params.get("trial"):
+            self._lose("a trial, or another number of clicks than one, cannot be repeated")
+            return
+        if self._params.get("force"):
+            self._note(f"{kind}: `force` was left out, as a replay touches what a person could")
+        held: list[JsonValue] = list(self._keyboard.modifiers)
+        modifiers = self._params.get("modifiers") or held
+        self._act(kind, position=self._params.get("position"), modifiers=modifiers, **fields)
+
+    def _select(self) -> None:
+        """Choose by what the call names options by; one that may be a value or a label is taken for a value."""
+        given = self._params.get("options")
+        options = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+        names = {name for each in options for name in each}
+        if len(names) != 1 or not names <= {"value", "label", "index", "valueOrLabel"} or self._params.get("elements"):
+            self._lose("options are chosen by handles, or in several ways at once")
+            return
+        name = names.pop()
+        if name == "valueOrLabel":
+            self._note("selectOption: what may be a value or a label was taken for a value")
+        by = "value" if name == "valueOrLabel" else name
+        self._act("select_option", by=by, options=[str(each[name]) for each in options])
+
+    def _upload(self) -> None:
+        given = self._params.get("payloads")
+        payloads = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+        paths = self._params.get("localPaths")
+        if not payloads and isinstance(paths, list) and paths:
+            names = ", ".join(str(each).replace("\\", "/").rpartition("/")[2] for each in paths)
+            self._lose(f"the trace names the files {names}, and holds none of them; give their contents to the call")
+            return
+        try:
+            files = [self._kept(each) for each in payloads]
+        except (binascii.Error, ValueError):
+            self._lose("the trace does not hold the contents of the files")
+            return
+        if not files and "payloads" not in self._params:
+            self._lose("the trace does not hold the contents of the files")
+            return
+        plain: list[JsonValue] = [each.model_dump(mode="json") for each in files]
+        self._act("set_input_files", files=plain)
+
+    def _kept(self, payload: Mapping[str, JsonValue]) -> FileInput:
+        content = base64.b64decode(text_of(payload, "buffer"), validate=True)
+        self.files.append(content)
+        kind = text_of(payload, "mimeType") or "application/octet-stream"
+        return FileInput(name=text_of(payload, "name"), mime_type=kind, content=ref_of(content))
+
+    def _drag(self) -> None:
+        source, to = self._target("source"), self._target("target")
+        if source is not None and to is not None:
+            places = {"position": self._params.get("sourcePosition"), "to_position": self._params.get("targetPosition")}
+            self._add("drag", target=source, to=to, timeout_ms=self._timeout(), **places)
+
+    def _wait(self) -> None:
+        state, target = self._params.get("state", "visible"), self._target()
+        if state not in _STATES:
+            self._lose(f"the state {state!r} is not known")
+        elif target is not None:
+            condition = SelectorCondition(target=target).model_dump(mode="json") | {"state": state}
+            self._add("wait_for", condition=condition, timeout_ms=self._timeout())
+
+    def _wait_for_function(self) -> None:
+        argument = self._params.get("arg")
+        value = argument.get("value") if isinstance(argument, dict) else None
+        if value not in (None, {"v": "undefined"}, {"v": "null"}):
+            self._lose("a function with an argument cannot be carried over")
+            return
+        condition = FunctionCondition(expression=text_of(self._params, "expression"))
+        self._add("wait_for", condition=condition, timeout_ms=self._timeout())
+
+    def _expect(self) -> None:
+        """Carry over what can be demanded of a page; a baseline compares the rest."""
+        has_target = bool(self._params.get("selector")) and self._params.get("expression") != "to.have.url"
+        target = self._target() if has_target else None
+        if has_target and target is None:
+            return
+        found = expectation_of(self._params, target)
+        if found is None:
+            shown = self._params.get("expression")
+            self._note(f"the assertion {shown} was left out: a baseline compares what it asks for")
+        else:
+            kind, fields = found
+            self._add(kind, timeout_ms=self._timeout(), **fields)
+
+    def _act(self, kind: str, **fields: JsonValue) -> None:
+        target = self._target()
+        if target is not None:
+            self._add(kind, target=target, timeout_ms=self._timeout(), **fields)
+
+    def _target(self, name: str = "selector") -> Target | None:
+        """Return the target that a parameter names; None, taken down as lost, where its frame is not known."""
+        *frames, own = text_of(self._params, name).split(ENTER_FRAME)
+        if not frames and self._call.frame is not None:
+            path = self._frames.path_to(self._call.frame)
+            if path is None:
+                self._lose("it acts in a frame that the trace does not name; use frame_locator")
+                return None
+            frames = list(path)
+        if not own:
+            self._lose(f"wanted a selector in {name}, found none")
+            return None
+        if name == "selector" and not self._params.get("strict") and self._call.name != "Frame.expect":
+            self._note(f"{own} was not strict, so it took the first of what it found; a replay demands that it is one")
+        chosen = Converted(text=own, rank=positional(own))
+        return target_of(chosen, (), self._gathered, self._step, tuple(frames))
+
+    def _timeout(self) -> float | None:
+        return number_of(self._params, "timeout") or None
+
+    def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
+        self._gathered.add(self._step, kind, page=self._page, **fields)
+
+    def _lose(self, why: str) -> None:
+        self._gathered.lose(self._step, self._call.name, why)
+
+    def _note(self, text: str) -> None:
+        self._gathered.note(self._step, text)
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Name the keys that are still held."""
+        return self._keyboard.left

@@ -1,0 +1,53 @@
+"""Assertions of Playwright, as they stand in calls of `Frame.expect`, as actions of ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.importers.playwright_lines import number_of, text_of
+from eikon_engine.trace.actions import AssertCount, AssertText, SelectorCondition, UrlCondition
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.target import Target
+
+_OTHERWISE: Final = {"to.be.visible": "to.be.hidden", "to.be.hidden": "to.be.visible"}
+
+Expected = tuple[str, dict[str, "JsonValue | Record | None"]]
+
+
+def expectation_of(params: Mapping[str, JsonValue], target: Target | None) -> Expected | None:
+    """Return the type of the action that demands the same, and its fields; None if there is no such one.
+
+    Playwright waits until what it expects is so; so do actions that wait. Texts and numbers are demanded at once.
+    """
+    expression = text_of(params, "expression")
+    if params.get("isNot"):
+        expression = _OTHERWISE.get(expression, "")
+    text = _one_text(params)
+    match expression:
+        case "to.be.visible" | "to.be.hidden" if target is not None:
+            condition = SelectorCondition(target=target, state="visible" if expression == "to.be.visible" else "hidden")
+            return "wait_for", {"condition": condition}
+        case "to.have.url" if text is not None and "*" not in text[0]:
+            return "wait_for", {"condition": UrlCondition(url=text[0])}
+        case "to.have.text" if target is not None and text is not None:
+            return "assert", {"expectation": AssertText(target=target, text=text[0], contains=text[1])}
+        case "to.have.count" if target is not None:
+            count = max(0, int(number_of(params, "expectedNumber") or 0))
+            return "assert", {"expectation": AssertCount(target=target, count=count)}
+        case _:
+            return None
+
+
+def _one_text(params: Mapping[str, JsonValue]) -> tuple[str, bool] | None:
+    """Return the one text that is expected, and whether a part will do; None for several, and for patterns."""
+    texts = params.get("expectedText")
+    only = texts[0] if isinstance(texts, list) and len(texts) == 1 else None
+    if not isinstance(only, dict) or not isinstance(only.get("string"), str) or only.get("ignoreCase"):
+        return None
+    return text_of(only, "string"), bool(only.get("matchSubstring"))

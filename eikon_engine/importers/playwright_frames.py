@@ -1,0 +1,113 @@
+"""What DOM snapshots of a trace say of frames and targets, read without parsing the documents in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.importers.selectors import attribute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HTML: Final = b'"html":'
+_FIELD: Final = re.compile(rb'"(callId|phase|snapshotName|pageId|frameId|frameUrl)":("(?:[^"\\]|\\.)*")')
+_TIME: Final = re.compile(rb'"timestamp":([0-9]{1,15}(?:\.[0-9]{1,20})?)')
+_MAIN: Final = re.compile(rb'"isMainFrame":true')
+_TARGET: Final = b'"__playwright_target__"'
+_ELEMENT: Final = re.compile(rb'\["I?FRAME",(?=\{)')
+_ATTRIBUTES: Final = 10_000
+"""Bytes within which the attributes of an iframe end."""
+_SOURCE: Final = "/snapshot/"
+_NAMING: Final = ("id", "name", "title", "data-testid")
+"""Attributes by which an iframe is found, the best first."""
+_OLD_PHASES: Final = {"before": "before", "input": "action", "action": "action", "after": "after"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotHead:
+    """A snapshot of one frame, but for its document."""
+
+    call: str
+    phase: str
+    """`before`, `action` or `after`."""
+    page: str
+    frame: str
+    url: str
+    is_main: bool
+    time_ms: float | None
+    has_target: bool
+    """Whether the element that is acted on lies in this frame."""
+
+
+def snapshot_head(line: bytes) -> SnapshotHead | None:
+    """Read what stands around the document of a snapshot; None if it is none.
+
+    Before version 9, a name such as `before@call@7` tells the phase and the call.
+    """
+    begin = line.find(_HTML)
+    end = line.rfind(b'"timestamp":')
+    if begin < 0 or not line.rstrip().endswith(b"}"):
+        return None
+    try:
+        found = {match[1].decode(): _text(match[2]) for match in _FIELD.finditer(line, 0, begin)}
+    except ValueError:
+        return None
+    phase, _, call = found.get("snapshotName", "").partition("@")
+    if "pageId" not in found:
+        return None
+    time = _TIME.match(line, end) if end >= 0 else None
+    return SnapshotHead(
+        call=found.get("callId") or call,
+        phase=found.get("phase") or _OLD_PHASES.get(phase, ""),
+        page=found["pageId"],
+        frame=found.get("frameId", ""),
+        url=found.get("frameUrl", ""),
+        is_main=_MAIN.search(line, max(end, 0)) is not None,
+        time_ms=float(time[1]) if time else None,
+        has_target=_TARGET in line,
+    )
+
+
+def _text(written: bytes) -> str:
+    return str(json.loads(written)).encode(errors="replace").decode()
+
+
+class FrameTree:
+    """Which iframe of which frame holds a frame; mutable, because snapshots come one after the other."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._holders: dict[str, tuple[str, str | None]] = {}
+
+    def learn(self, head: SnapshotHead, line: bytes) -> None:
+        """Learn from the elements of a snapshot; one that is as it was before is not written again."""
+        for found in _ELEMENT.finditer(line):
+            text = line[found.end() : found.end() + _ATTRIBUTES].decode(errors="replace")
+            try:
+                attributes, _ = json.JSONDecoder().raw_decode(text)
+            except ValueError:
+                continue
+            source = attributes.get("src")
+            if isinstance(source, str) and source.startswith(_SOURCE):
+                self._holders[source.removeprefix(_SOURCE)] = (head.frame, _selector(attributes))
+
+    def path_to(self, frame: str) -> tuple[str, ...] | None:
+        """Return the selectors of the iframes that lead to a frame, outermost first; None where that is not known."""
+        path: list[str] = []
+        while frame in self._holders and len(path) < len(self._holders):
+            frame, selector = self._holders[frame]
+            if selector is None:
+                return None
+            path.insert(0, selector)
+        return tuple(path) or None
+
+
+def _selector(attributes: Mapping[str, object]) -> str | None:
+    for name in _NAMING:
+        value = attributes.get(name)
+        if isinstance(value, str) and value:
+            return attribute(name, value, tag="iframe").text
+    return None

@@ -1,0 +1,116 @@
+"""The network of a trace of Playwright: lines `resource-snapshot`, each of which holds an entry of a HAR."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.importers.mission import ImportedNetwork
+from eikon_engine.importers.playwright_lines import parse_line, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+
+    from eikon_engine.importers.archive import Archive
+    from eikon_engine.importers.foreign_file import ForeignFile
+    from eikon_engine.importers.playwright_lines import Plain
+
+SUFFIX: Final = ".network"
+_FOLDER: Final = "resources/"
+_NO_SCRIPT: Final = "Playwright keeps the bodies of scripts only in traces that are started with live=True"
+_OF_THE_TEST: Final = ("_apiRequest", "_apiRequestRef")
+_NO_UPLOAD: Final = "the trace does not hold the body of the upload"
+_MULTIPART: Final = "multipart/form-data"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceNetwork:
+    """The network of one context."""
+
+    network: ImportedNetwork
+    notes: tuple[str, ...]
+    language: str
+    """What its pages prefer; empty where no request says."""
+
+
+def read_trace_network(file: ForeignFile, archive: Archive, name: str) -> TraceNetwork | None:
+    """Read the network of a context; None if the trace was recorded without.
+
+    Raises:
+        ForeignFormatError: a line is no JSON object.
+    """
+    own = name + SUFFIX
+    source = f"{file.path}/{own}"
+    entries = list(_entries(archive, own, source)) if archive.has(own) else []
+    of_pages = tuple((f"line {number}", _as_har(entry)) for number, entry in entries if not _is_of_the_test(entry))
+    if not of_pages:
+        return None
+
+    def read_attachment(file_name: str, _field: str) -> bytes | None:
+        return archive.read(file_name) if archive.has(file_name) else None
+
+    others = len(entries) - len(of_pages)
+    return TraceNetwork(
+        network=ImportedNetwork(source=source, entries=of_pages, read_attachment=read_attachment),
+        notes=(f"{others} requests of the test itself were left out of the network",) if others else (),
+        language=next(filter(None, (_language(entry) for _, entry in of_pages)), ""),
+    )
+
+
+def _entries(archive: Archive, name: str, source: str) -> Iterator[tuple[int, Plain]]:
+    with closing(archive.lines(name)) as lines:
+        for number, line in lines:
+            plain = parse_line(line, f"{source}, line {number}")
+            entry = plain.get("snapshot")
+            if plain.get("type") == "resource-snapshot" and isinstance(entry, dict):
+                yield number, entry
+
+
+def _is_of_the_test(entry: Plain) -> bool:
+    return any(entry.get(name) for name in _OF_THE_TEST)
+
+
+def _as_har(entry: Plain) -> Plain:
+    """Name the files of bodies as newer versions do, and say why a script has none."""
+    request, response = entry.get("request"), entry.get("response")
+    changed: dict[str, JsonValue] = {}
+    if isinstance(request, dict):
+        changed["request"] = {**request, "postData": _post_data(request)}
+    if isinstance(response, dict) and isinstance(response.get("content"), dict):
+        content = _with_file(response["content"])
+        if "_file" not in content and text_of(entry, "_resourceType") == "script":
+            content = {"comment": _NO_SCRIPT, **content}
+        changed["response"] = {**response, "content": content}
+    return {**entry, **changed}
+
+
+def _post_data(request: Plain) -> JsonValue:
+    """Return what was sent, as a HAR has it; say so where it was an upload, whose body no browser tells."""
+    given = request.get("postData")
+    if isinstance(given, dict):
+        return _with_file(given)
+    kind = _header(request, "content-type")
+    return {"mimeType": kind, "comment": _NO_UPLOAD} if kind.startswith(_MULTIPART) else None
+
+
+def _with_file(holder: JsonValue) -> dict[str, JsonValue]:
+    plain = holder if isinstance(holder, dict) else {}
+    digest = text_of(plain, "_sha1")
+    return {**plain, "_file": _FOLDER + digest} if digest and "_file" not in plain else plain
+
+
+def _language(entry: Plain) -> str:
+    request = entry.get("request")
+    told = _header(request, "accept-language") if isinstance(request, dict) else ""
+    return told.split(",")[0].split(";")[0].strip()
+
+
+def _header(holder: Plain, name: str) -> str:
+    headers = holder.get("headers")
+    for each in headers if isinstance(headers, list) else ():
+        if isinstance(each, dict) and text_of(each, "name").lower() == name:
+            return text_of(each, "value")
+    return ""

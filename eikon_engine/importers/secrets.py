@@ -1,0 +1,98 @@
+"""Keep passwords and tokens of foreign recordings out of the imported trace: they become secrets with names."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote_plus
+
+from pydantic import TypeAdapter
+
+from eikon_engine.trace.actions import Action, Fill, Navigate, SecretRef, SetValue, TypeText
+from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.secret_names import is_password_name, is_secret_in_address, looks_random, random_segments
+from eikon_engine.trace.token_shapes import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.importers.mission import ImportedMission
+
+_ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
+_PARAMETER: Final = re.compile(r"[?&#;]([\w.$-]{1,64})=([^&#;\s]+)")
+_NOT_A_NAME: Final = re.compile(r"\W+")
+_SPOKEN: Final = re.compile(r"\{\{eikon-secret:")
+
+
+def without_secrets(mission: ImportedMission) -> ImportedMission:
+    """Return the mission with references in the place of typed passwords, and of tokens in addresses.
+
+    Each is told in the notes, with how its value is given when the mission is recorded.
+    """
+    named: dict[str, str] = {}
+    for subgoal in mission.subgoals:
+        for action in subgoal.actions:
+            for wanted, value in _secrets(action):
+                if value not in named.values():
+                    named[_free(wanted, named)] = value
+    if not named:
+        return mission
+    redactor = Redactor(named)
+    names = {value: name for name, value in named.items()}
+    subgoals = tuple(
+        replace(
+            subgoal,
+            description=redactor.text(subgoal.description),
+            actions=tuple(_referring(action, names, redactor) for action in subgoal.actions),
+            errors={place: redactor.text(error) for place, error in subgoal.errors.items()},
+        )
+        for subgoal in mission.subgoals
+    )
+    return replace(
+        mission,
+        text=redactor.text(mission.text),
+        subgoals=subgoals,
+        lost=tuple(map(redactor.text, mission.lost)),
+        notes=(*map(redactor.text, mission.notes), *map(_told, named)),
+    )
+
+
+def _secrets(action: Action) -> Iterator[tuple[str, str]]:
+    """Yield the secrets of an action, each with the name that it should have."""
+    match action:
+        case Fill() | TypeText() | SetValue() if isinstance(action.text, str) and _is_for_password(action):
+            if action.text and not _SPOKEN.search(action.text):
+                yield "PASSWORD", action.text
+        case Navigate():
+            for name, value in _PARAMETER.findall(action.url):
+                if is_secret_in_address(name) and random_segments(unquote_plus(value)):
+                    yield _NOT_A_NAME.sub("_", name).upper(), unquote_plus(value)
+            for token in tokens(action.url):
+                if looks_random(token.secret):
+                    yield "TOKEN", token.secret
+        case _:
+            return
+
+
+def _is_for_password(action: Fill | TypeText | SetValue) -> bool:
+    """Say whether the target is a password field, by its type or by any name that it goes by."""
+    return is_password_name(action.target.model_dump_json())
+
+
+def _free(wanted: str, taken: dict[str, str]) -> str:
+    names = (wanted, *(f"{wanted}_{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def _referring(action: Action, names: dict[str, str], redactor: Redactor) -> Action:
+    if isinstance(action, Fill | TypeText | SetValue) and isinstance(action.text, str) and action.text in names:
+        action = action.model_copy(update={"text": SecretRef(secret=names[action.text])})
+    plain = action.model_dump(mode="json")
+    clean = {name: value if name == "target" else redactor.redact_texts(value) for name, value in plain.items()}
+    return action if clean == plain else _ACTION.validate_json(json.dumps(clean))
+
+
+def _told(name: str) -> str:
+    return f"a typed password or a token is secret {name}; give it to eikon record with --secret {name}=…"

@@ -1,0 +1,334 @@
+"""Read projects of Selenium IDE: `.side`, JSON.
+
+Commands: https://www.selenium.dev/selenium-ide/docs/en/api/commands
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import ForeignFormatError, UsageError
+from eikon_engine.importers.foreign_shape import ForeignShape
+from eikon_engine.importers.mission import Gathering, ImportedMission, ImportedSubgoal, Screen
+from eikon_engine.importers.selectors import from_selenium
+from eikon_engine.importers.side_keys import key_presses
+from eikon_engine.importers.target import target_of
+from eikon_engine.trace.actions import AssertCount, AssertText, Point, SelectorCondition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.record import Record
+    from eikon_engine.trace.target import Target
+
+_VARIABLE: Final = re.compile(r"\$\{(?!KEY_)(\w+)\}")
+_POINT: Final = re.compile(r"\s*(-?[\d.]+)\s*,\s*(-?[\d.]+)\s*")
+_SIZE: Final = re.compile(r"\s*(\d+)\s*x\s*(\d+)\s*")
+_DEEPEST: Final = 20
+"""Tests that run each other, inside one another."""
+_LEFT_OUT: Final = {
+    "echo": "it only writes to a log",
+    "debugger": "it only stops for a person",
+    "setSpeed": "a replay has no speed",
+    "pause": "a replay lets page time pass as it was recorded",
+    "mouseOut": "the pointer goes where the next action needs it",
+    "assertTitle": "a baseline compares all titles",
+    "verifyTitle": "a baseline compares all titles",
+    "assertValue": "a baseline compares the values of fields",
+    "verifyValue": "a baseline compares the values of fields",
+    "assertChecked": "a baseline compares what is checked",
+    "verifyChecked": "a baseline compares what is checked",
+    "assertNotChecked": "a baseline compares what is checked",
+    "verifyNotChecked": "a baseline compares what is checked",
+    "assertAlert": "a baseline compares the texts of dialogs",
+    "assertConfirmation": "a baseline compares the texts of dialogs",
+    "assertPrompt": "a baseline compares the texts of dialogs",
+}
+"""Commands that do nothing to a page, with why they are not needed."""
+_STATES: Final = {
+    "waitForElementVisible": "visible",
+    "waitForElementPresent": "attached",
+    "waitForElementNotVisible": "hidden",
+    "waitForElementNotPresent": "detached",
+}
+_ANSWERS: Final[Mapping[str, tuple[bool, bool]]] = {
+    "chooseOkOnNextConfirmation": (True, False),
+    "chooseCancelOnNextConfirmation": (False, False),
+    "chooseCancelOnNextPrompt": (False, False),
+    "answerOnNextPrompt": (True, False),
+    "webdriverChooseOkOnVisibleConfirmation": (True, True),
+    "webdriverChooseCancelOnVisibleConfirmation": (False, True),
+    "webdriverChooseCancelOnVisiblePrompt": (False, True),
+    "webdriverAnswerOnVisiblePrompt": (True, True),
+}
+"""Whether a dialog is accepted, and whether the command comes after what opened it."""
+
+
+class _Command(ForeignShape):
+    command: str
+    target: str = ""
+    value: str = ""
+    targets: tuple[tuple[str, str], ...] = ()
+    opensWindow: bool = False  # noqa: N815 - the name in the file
+    windowHandleName: str = ""  # noqa: N815 - the name in the file
+
+
+class _Test(ForeignShape):
+    name: str
+    commands: tuple[_Command, ...]
+
+
+class _Project(ForeignShape):
+    url: str = ""
+    tests: tuple[_Test, ...]
+
+
+def looks_like_side(data: object) -> bool:
+    """Recognize a project."""
+    return isinstance(data, dict) and isinstance(data.get("tests"), list) and "suites" in data
+
+
+def read_side(data: object, test: str | None = None) -> ImportedMission:
+    """Read one test of a project from its parsed JSON; `test` may be left out if there is only one.
+
+    Raises:
+        ForeignFormatError: it is no project.
+        UsageError: there is no such test, or there are several to choose from.
+    """
+    try:
+        project = _Project.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(each) for each in first["loc"]) or "the whole"
+        raise ForeignFormatError(f"Selenium IDE project: {place}: {first['msg']}; save the project again") from error
+    names = [each.name for each in project.tests]
+    wanted = test if test is not None or len(names) != 1 else names[0]
+    chosen = next((each for each in project.tests if each.name == wanted), None)
+    if chosen is None:
+        found = ", ".join(map(repr, names)) or "none"
+        raise UsageError(f"wanted one test of the project, found {found}; choose one with --test")
+    return _Reading(project).mission(chosen)
+
+
+class _Reading:
+    """A test that is being read."""
+
+    def __init__(self, project: _Project) -> None:
+        self._project = project
+        self._gathered = Gathering()
+        self._step = 0
+        self._screen: Screen | None = None
+        self._frames: list[str] = []
+        self._windows = {"root": 0}
+        self._page = 0
+        self._stored: dict[str, str] = {}
+        self._carriers: Mapping[str, Callable[[_Command], None]] = {
+            "open": lambda command: self._add("navigate", url=urljoin(self._project.url, command.target)),
+            "click": self._click,
+            "clickAt": self._click,
+            "doubleClick": self._click,
+            "doubleClickAt": self._click,
+            "mouseOver": lambda command: self._act("hover", command),
+            "check": lambda command: self._act("check", command),
+            "uncheck": lambda command: self._act("uncheck", command),
+            "type": lambda command: self._act("fill", command, text=command.value),
+            "sendKeys": self._send_keys,
+            "select": self._select,
+            "dragAndDropToObject": self._drag,
+            "selectFrame": self._select_frame,
+            "selectWindow": self._select_window,
+            "storeWindowHandle": self._name_window,
+            "store": lambda command: self._stored.update({command.value: command.target}),
+            "close": lambda command: self._add("close_page"),  # noqa: ARG005 - it has no arguments
+            "setWindowSize": self._size,
+            "assertText": self._text,
+            "verifyText": self._text,
+            "assertElementPresent": lambda command: self._wait(command, "attached"),
+            "verifyElementPresent": lambda command: self._wait(command, "attached"),
+            "assertElementNotPresent": self._none,
+            "verifyElementNotPresent": self._none,
+            **dict.fromkeys(_STATES, self._await),
+            **dict.fromkeys(_ANSWERS, self._answer),
+        }
+
+    def mission(self, test: _Test) -> ImportedMission:
+        self._read(test, 0)
+        return ImportedMission(
+            source="side",
+            text=test.name,
+            subgoals=(ImportedSubgoal(description=test.name, actions=tuple(self._gathered.actions)),),
+            screen=self._screen,
+            lost=tuple(self._gathered.lost),
+            notes=tuple(self._gathered.notes),
+        )
+
+    def _read(self, test: _Test, depth: int) -> None:
+        for raw in test.commands:
+            self._step += 1
+            name = raw.command
+            command = self._filled(raw)
+            if name == "run":
+                self._run(raw, depth)
+            elif not name:
+                continue  # a line of comment
+            elif name.startswith("//"):
+                self._gathered.note(self._step, f"{name[2:]} is disabled and was left out")
+            elif name in _LEFT_OUT:
+                self._gathered.note(self._step, f"{name} was left out: {_LEFT_OUT[name]}")
+            elif command is None:
+                self._lose(raw, "it uses a variable whose value is only known while the test runs")
+            elif name in self._carriers:
+                if raw.opensWindow and raw.windowHandleName:
+                    self._windows[raw.windowHandleName] = len(self._windows)
+                self._carriers[name](command)
+            else:
+                self._lose(raw, "a command of this name is not known here")
+
+    def _run(self, command: _Command, depth: int) -> None:
+        test = next((each for each in self._project.tests if each.name == command.target), None)
+        if test is None or depth == _DEEPEST:
+            self._lose(command, "there is no such test" if test is None else "tests run each other without end")
+        else:
+            self._read(test, depth + 1)
+
+    def _filled(self, command: _Command) -> _Command | None:
+        """Put stored values in the place of variables; None where one is not known. Windows have names of their own."""
+        if command.command in {"selectWindow", "storeWindowHandle"}:
+            return command
+        texts = (command.target, command.value, *(target for target, _ in command.targets))
+        if any(found[1] not in self._stored for text in texts for found in _VARIABLE.finditer(text)):
+            return None
+        fill = self._fill
+        targets = tuple((fill(target), kind) for target, kind in command.targets)
+        return command.model_copy(
+            update={"target": fill(command.target), "value": fill(command.value), "targets": targets}
+        )
+
+    def _fill(self, text: str) -> str:
+        return _VARIABLE.sub(lambda found: self._stored[found[1]], text)
+
+    def _click(self, command: _Command) -> None:
+        point = _POINT.fullmatch(command.value) if command.command.endswith("At") else None
+        position = None if point is None else Point(x=float(point[1]), y=float(point[2]))
+        self._act("double_click" if command.command.startswith("double") else "click", command, position=position)
+
+    def _send_keys(self, command: _Command) -> None:
+        target = self._target(command)
+        if target is None:
+            return
+        for kind, text in key_presses(command.value):
+            if kind == "unknown":
+                self._lose(command, f"there is no key {text}")
+            else:
+                self._add(kind, target=target, **{"text" if kind == "type" else "key": text})
+
+    def _select(self, command: _Command) -> None:
+        by, _, option = command.value.partition("=")
+        if by not in {"label", "value", "index"}:
+            self._lose(command, f"an option is chosen by label, value or index, not by {command.value!r}")
+        else:
+            self._act("select_option", command, by=by, options=[option])
+
+    def _drag(self, command: _Command) -> None:
+        to = self._at(command, command.value)
+        if to is not None:
+            self._act("drag", command, to=to)
+
+    def _select_frame(self, command: _Command) -> None:
+        kind, _, value = command.target.partition("=")
+        if (kind, value) == ("relative", "top"):
+            self._frames.clear()
+        elif (kind, value) == ("relative", "parent"):
+            del self._frames[-1:]
+        elif kind == "index" and value.isdigit():
+            self._gathered.note(self._step, "its frame is known by its place among the frames of the page alone")
+            self._frames.append(f"iframe >> nth={value}")
+        elif (frame := from_selenium(command.target)) is not None:
+            self._frames.append(frame.text)
+        else:
+            self._lose(command, "there is no such way to a frame")
+
+    def _name_window(self, command: _Command) -> None:
+        self._windows[command.target] = self._page
+
+    def _select_window(self, command: _Command) -> None:
+        found = re.fullmatch(r"handle=\$\{(\w+)\}", command.target)
+        if found is None or found[1] not in self._windows:
+            self._lose(command, "the window is not one that a command opened")
+            return
+        self._page = self._windows[found[1]]
+        self._frames.clear()
+        self._add("switch_page")
+
+    def _size(self, command: _Command) -> None:
+        size = _SIZE.fullmatch(command.target)
+        if size is None or (self._screen is None and self._moved):
+            self._lose(command, "the size of the page cannot change in the middle of a mission")
+            return
+        screen = Screen(width=int(size[1]), height=int(size[2]))
+        if self._screen not in {None, screen}:
+            self._lose(command, "the size of the page cannot change in the middle of a mission")
+        self._screen = self._screen or screen
+        self._gathered.note(self._step, "setWindowSize: the page is as large as the window was, which had borders")
+
+    @property
+    def _moved(self) -> bool:
+        """Whether anything but a navigation has been done."""
+        return any(each.type != "navigate" for each in self._gathered.actions)
+
+    def _text(self, command: _Command) -> None:
+        target = self._target(command)
+        if target is not None:
+            self._add("assert", expectation=AssertText(target=target, text=command.value))
+
+    def _none(self, command: _Command) -> None:
+        target = self._target(command)
+        if target is not None:
+            self._add("assert", expectation=AssertCount(target=target, count=0))
+
+    def _await(self, command: _Command) -> None:
+        self._wait(command, _STATES[command.command])
+
+    def _wait(self, command: _Command, state: str) -> None:
+        target = self._target(command)
+        if target is not None:
+            timeout = float(command.value) if command.value.isdigit() and int(command.value) else None
+            condition = SelectorCondition.model_validate({"target": target, "state": state})
+            self._add("wait_for", condition=condition, timeout_ms=timeout)
+
+    def _answer(self, command: _Command) -> None:
+        accept, comes_after = _ANSWERS[command.command]
+        text = (command.value or command.target) if "Answer" in command.command or "answer" in command.command else None
+        self._add("answer_dialog", accept=accept, text=text)
+        if comes_after and len(self._gathered.actions) > 1:
+            actions = self._gathered.actions
+            actions[-2:] = [actions[-1], actions[-2]]
+
+    def _act(self, kind: str, command: _Command, **fields: JsonValue | Record | None) -> None:
+        target = self._target(command)
+        if target is not None:
+            self._add(kind, target=target, **fields)
+
+    def _target(self, command: _Command) -> Target | None:
+        return self._at(command, command.target, *(locator for locator, _ in command.targets))
+
+    def _at(self, command: _Command, locator: str, *others: str) -> Target | None:
+        """Return a target: what the test uses, as it does; the other locators that it knows are alternatives."""
+        chosen = from_selenium(locator)
+        if chosen is None:
+            self._lose(command, f"its locator {locator!r} cannot be written for Playwright")
+            return None
+        converted = [each for each in map(from_selenium, others) if each is not None]
+        return target_of(chosen, converted, self._gathered, self._step, tuple(self._frames))
+
+    def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
+        self._gathered.add(self._step, kind, page=self._page, **fields)
+
+    def _lose(self, command: _Command, why: str) -> None:
+        self._gathered.lose(self._step, command.command, why)

@@ -1,0 +1,67 @@
+"""Keys as Selenium IDE writes them into texts: `banana${KEY_ENTER}`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_KEY: Final = re.compile(r"\$\{KEY_(\w+)\}")
+_NAMES: Final = {
+    "ENTER": "Enter",
+    "RETURN": "Enter",
+    "TAB": "Tab",
+    "ESC": "Escape",
+    "ESCAPE": "Escape",
+    "BACKSPACE": "Backspace",
+    "BKSP": "Backspace",
+    "DELETE": "Delete",
+    "DEL": "Delete",
+    "SPACE": "Space",
+    "UP": "ArrowUp",
+    "DOWN": "ArrowDown",
+    "LEFT": "ArrowLeft",
+    "RIGHT": "ArrowRight",
+    "PAGE_UP": "PageUp",
+    "PGUP": "PageUp",
+    "PAGE_DOWN": "PageDown",
+    "PGDN": "PageDown",
+    "HOME": "Home",
+    "END": "End",
+    "INSERT": "Insert",
+    **{f"F{number}": f"F{number}" for number in range(1, 13)},
+}
+_HELD: Final = {
+    "SHIFT": "Shift",
+    "CONTROL": "Control",
+    "CTRL": "Control",
+    "ALT": "Alt",
+    "META": "Meta",
+    "COMMAND": "Meta",
+}
+
+
+def key_presses(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a text with keys does: `type` with a text, `press` with a chord, or `unknown` with the name of a key.
+
+    A modifier is held for everything after it.
+    """
+    held: list[str] = []
+    place = 0
+    for found in (*_KEY.finditer(text), None):
+        plain = text[place : found.start() if found else len(text)]
+        if held:
+            yield from (("press", "+".join((*held, each))) for each in plain)
+        elif plain:
+            yield "type", plain
+        if found is None:
+            return
+        place = found.end()
+        if found[1] in _HELD:
+            held.append(_HELD[found[1]])
+        elif found[1] in _NAMES:
+            yield "press", "+".join((*held, _NAMES[found[1]]))
+        else:
+            yield "unknown", found[1]

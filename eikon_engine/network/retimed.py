@@ -1,0 +1,106 @@
+"""Put the moments of a recorded network where replays that wait have them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from eikon_engine.network.moment import Moment
+from eikon_engine.trace.timeline import Moved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.network.store import NetworkRecording
+
+STEP = 1e-6
+"""Between what has no place of its own and what it follows: small beside places, which are whole."""
+
+
+class _Placed(NamedTuple):
+    place: float
+    was: int
+    moment: Moment
+
+
+def retimed(recording: NetworkRecording, timeline: Sequence[Moved]) -> NetworkRecording:
+    """Return a recording whose moments are those of `timeline`; those that it does not name stay."""
+    if not timeline:
+        return recording
+    moved = {each.was: Moment(order=each.order, at_ms=each.at_ms, phase=each.phase) for each in timeline}
+    return replace(
+        recording,
+        exchanges=tuple(_exchange(each, moved) for each in recording.exchanges),
+        sockets=tuple(
+            sorted(
+                (
+                    each.model_copy(update={"moment": moved.get(each.moment.order, each.moment)})
+                    for each in recording.sockets
+                ),
+                key=lambda event: event.moment.order,
+            )
+        ),
+    )
+
+
+def _exchange(exchange: Exchange, moved: Mapping[int, Moment]) -> Exchange:
+    end = exchange.moment
+    end = None if end is None else moved.get(end.order, end)
+    pieces = tuple(
+        piece.model_copy(update={"moment": moved.get(piece.moment.order, piece.moment)}) for piece in exchange.pieces
+    )
+    if end is None:
+        return exchange.model_copy(update={"pieces": pieces})
+    started = min(exchange.started_ms, float(end.at_ms), *(float(piece.moment.at_ms) for piece in pieces))
+    return exchange.model_copy(
+        update={
+            "pieces": pieces,
+            "started_ms": started,
+            "completed_ms": float(end.at_ms),
+            "completion": end.order,
+            "phase": end.phase,
+        }
+    )
+
+
+def timeline_of(recording: NetworkRecording, given: Mapping[int, Moment]) -> tuple[Moved, ...]:
+    """Return the timeline of a replay in which these were given, by their places in the recording.
+
+    What a replay gives no turn of its own, as the end of an answer that came whole, follows what belongs to it; what
+    nobody asked for comes last.
+    """
+    last = max(given.values(), key=lambda moment: moment.order, default=Moment(order=0, at_ms=0, phase=0))
+    placed = [each for moments in _owned(recording) for each in _placed(moments, given, last)]
+    placed.sort()
+    return tuple(
+        Moved(was=each.was, order=order, at_ms=each.moment.at_ms, phase=each.moment.phase)
+        for order, each in enumerate(placed)
+    )
+
+
+def _owned(recording: NetworkRecording) -> Iterator[list[int]]:
+    """Yield the places of what belongs together, in recorded order: an exchange, or all of a socket."""
+    for exchange in recording.exchanges:
+        end = [exchange.moment.order] if exchange.moment is not None else []
+        yield sorted({*(piece.moment.order for piece in exchange.pieces), *end})
+    for socket in {event.socket for event in recording.sockets}:
+        yield [event.moment.order for event in recording.sockets if event.socket == socket]
+
+
+def _placed(places: list[int], given: Mapping[int, Moment], last: Moment) -> Iterator[_Placed]:
+    known = [place for place in places if place in given]
+    if not known:
+        yield from (_Placed(float("inf"), place, last) for place in places)
+        return
+    before = [place for place in places if place < known[0]]
+    first = given[known[0]]
+    for number, place in enumerate(before):
+        yield _Placed(first.order - STEP * (len(before) - number), place, first)
+    anchor, behind = first, 0
+    for place in places[len(before) :]:
+        if place in given:
+            anchor, behind = given[place], 0
+        else:
+            behind += 1
+        yield _Placed(anchor.order + STEP * behind, place, anchor)

@@ -1,0 +1,164 @@
+"""Write an imported mission as a bundle."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import OutputError, UsageError
+from eikon_engine.importers.mission import ImportedMission
+from eikon_engine.importers.trace_of import trace_of
+from eikon_engine.network.har_file import HarFile
+from eikon_engine.network.har_import import import_entries, import_har
+from eikon_engine.network.har_node import HarNode
+from eikon_engine.record.recorder import new_mission_id
+from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.bundle import FILES_FOLDER
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.execution import NetworkPart
+from eikon_engine.trace.serializer import TRACE_FILE, write_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+    from eikon_engine.importers.older_trace import OlderTrace
+    from eikon_engine.network.har_import import HarImport
+    from eikon_engine.trace.execution import Artifact, ExecutionTrace
+
+NETWORK_FOLDER: Final = "network"
+SHOWN: Final = 3
+"""Warnings of one kind that are shown, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedBundle:
+    """A bundle that was written."""
+
+    trace: ExecutionTrace
+    source: str
+    """Name of the format, with its version where it is ours."""
+    next_command: str
+    """What makes a baseline of it."""
+
+
+def with_har(imported: ImportedMission | OlderTrace, har: Path | None) -> ImportedMission | OlderTrace:
+    """Take the network from a HAR of the same run, if there is one.
+
+    Raises:
+        UsageError: the recording is a trace of ours, or a HAR itself.
+    """
+    if har is None:
+        return imported
+    if not isinstance(imported, ImportedMission) or imported.har is not None:
+        message = f"--har {har} wants the recording of another tool, found a file that takes none; drop it"
+        raise UsageError(message)
+    return replace(imported, har=har)
+
+
+def write_import(
+    imported: ImportedMission | OlderTrace, folder: Path, *, now: datetime, fresh_id: Callable[[], str], partial: bool
+) -> ImportedBundle:
+    """Write the bundle into `folder`; nothing is left of one that cannot be written whole.
+
+    Raises:
+        ForeignStepError: steps cannot be carried over, see `trace_of`.
+        TraceError: the network that came with it cannot be read.
+        OutputError: a recording is there already, or the folder cannot be written.
+    """
+    with _written_whole(folder):
+        if isinstance(imported, ImportedMission):
+            return _write_mission(imported, folder, now=now, fresh_id=fresh_id, partial=partial)
+        _copy_artifacts(imported, folder)
+        write_trace(imported.trace, folder / TRACE_FILE)
+        source = f"eikon {imported.trace.migrated_from}"
+        return ImportedBundle(trace=imported.trace, source=source, next_command=f"eikon replay --trace {folder}")
+
+
+def _write_mission(
+    mission: ImportedMission, folder: Path, *, now: datetime, fresh_id: Callable[[], str], partial: bool
+) -> ImportedBundle:
+    trace = trace_of(
+        mission, now=now, trace_id=fresh_id(), mission_id=new_mission_id(mission.text, now), partial=partial
+    )
+    for content in mission.files:
+        BlobStore(folder / FILES_FOLDER).put(content)
+    network = _network(mission, folder / NETWORK_FOLDER)
+    if network is not None:
+        warnings = (*trace.warnings, *_shortened(network.warnings))
+        trace = trace.model_copy(update={"network": NetworkPart(folder=NETWORK_FOLDER), "warnings": warnings})
+    write_trace(trace, folder / TRACE_FILE)
+    is_whole = network is not None and not any(
+        each.response is not None and each.response.body_missing and each.request.resource_type == "script"
+        for each in network.recording.exchanges
+    )
+    again = f"eikon certify {folder} --accept" if is_whole else f"eikon record --trace {folder} -o …"
+    return ImportedBundle(trace=trace, source=mission.source, next_command=again)
+
+
+def _network(mission: ImportedMission, folder: Path) -> HarImport | None:
+    moment_of = mission.moment_of if mission.acts else None
+    if mission.har is not None:
+        return import_har(mission.har, folder, moment_of=moment_of)
+    found = mission.network
+    if found is None:
+        return None
+    entries = tuple(HarNode(value=entry, path=place, source=found.source) for place, entry in found.entries)
+    har = HarFile(source=found.source, entries=entries, read_attachment=found.read_attachment)
+    return import_entries(har, folder, moment_of=moment_of)
+
+
+def _shortened(warnings: Iterable[str]) -> Iterator[str]:
+    """Tell what holds for many exchanges once, with the first of them."""
+    kinds: dict[str, list[str]] = {}
+    for warning in warnings:
+        where, _, what = warning.partition("): ")
+        kinds.setdefault(what or where, []).append(warning)
+    for what, told in kinds.items():
+        yield from told[:SHOWN]
+        if len(told) > SHOWN:
+            yield f"{len(told) - SHOWN} more exchanges: {what}"
+
+
+def _copy_artifacts(older: OlderTrace, folder: Path) -> None:
+    """Take the pictures and other files along that people look at; those that are gone are warnings of a bundle."""
+    for artifact in _artifacts(older.trace):
+        source, to = inside(older.folder, artifact.path, "artifacts"), inside(folder, artifact.path, "artifacts")
+        try:
+            if source.is_dir():
+                shutil.copytree(source, to, dirs_exist_ok=True)
+            elif source.is_file():
+                to.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(source, to)
+        except (OSError, shutil.Error) as error:
+            message = f"{to}: the file cannot be copied from {source} ({error}); choose a writable folder"
+            raise OutputError(message) from error
+
+
+def _artifacts(trace: ExecutionTrace) -> Iterator[Artifact]:
+    yield from trace.artifacts
+    for subgoal in trace.subgoal_traces:
+        for action in subgoal.actions_taken:
+            yield from action.artifacts
+
+
+@contextmanager
+def _written_whole(folder: Path) -> Iterator[None]:
+    """Refuse a folder that holds a recording, and take away what was written where the rest cannot be."""
+    for name in (TRACE_FILE, NETWORK_FOLDER):
+        if (folder / name).exists():
+            message = f"{folder / name}: a recording is there already; choose another folder or remove it"
+            raise OutputError(message)
+    before = set(folder.iterdir()) if folder.is_dir() else None
+    try:
+        yield
+    except BaseException:
+        for path in folder.iterdir() if folder.is_dir() else ():
+            if before is None or path not in before:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        if before is None and folder.is_dir():
+            folder.rmdir()
+        raise

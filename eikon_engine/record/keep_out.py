@@ -1,0 +1,91 @@
+"""End a recording without secrets: what was found late is replaced, and what a replay types instead is chosen."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import TraceError
+from eikon_engine.redact.bundle import redact_bundle
+from eikon_engine.redact.files import held
+from eikon_engine.trace.encodings import ENCODINGS
+from eikon_engine.trace.found_secret import Redaction, TypedSecret
+from eikon_engine.trace.serializer import read_trace, write_trace
+from eikon_engine.trace.stand_in import classes_of, password_stand_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.browser.session import Session
+
+CANDIDATES: Final = 12
+"""Stand-ins that are tried for a secret; all are taken by chance only where it is very short."""
+GIVE_IT: Final = "name it in RecordOptions.secrets, keep it out of ids, and record again"
+_DIGESTS: Final = ("md5", "sha1", "sha256", "sha384", "sha512")
+
+
+def keep_secrets_out(directory: Path, session: Session) -> None:
+    """Rewrite what the bundle in `directory` holds of secrets that are known by now, and say what was replaced.
+
+    A secret whose digest a page sent or kept gets no stand-in: the digest of the stand-in would be another one.
+
+    Raises:
+        OutputError: the bundle cannot be written.
+    """
+    values = {name: session.secrets.values[name] for name in sorted(session.kept)}
+    warnings = []
+    try:
+        if session.found is not None:
+            redact_bundle(directory, session.redactor, session.memory.renamed(session.redactor))
+    except TraceError as error:
+        warnings.append(f"what was written could not be searched for secrets again: {error.message}")
+    found = session.found.table if session.found is not None else ()
+    candidates = {name: _candidates(value) for name, value in values.items()}
+    needles = {value.encode() for value in values.values()}
+    needles |= {each for options in candidates.values() for option in options for each in _encoded(option)}
+    needles |= {each for value in values.values() for each in _derived(value)}
+    present = held(directory, needles)
+    typed = []
+    for name, value in values.items():
+        if value.encode() in present:
+            warnings.append(f"secret {name} stands in clear in what was recorded; {GIVE_IT}")
+        if any(each in present for each in _derived(value)):
+            warnings.append(
+                f"a digest of secret {name} was recorded; every replay needs its value, give it with --secret"
+            )
+            continue
+        free = (each for each in candidates[name] if present.isdisjoint(_encoded(each)))
+        chosen = next(free, None)
+        if chosen is not None:
+            typed.append(TypedSecret(name=name, stand_in=chosen))
+    _note(directory, Redaction(found=found, typed=tuple(typed)), tuple(warnings), session)
+
+
+def _note(directory: Path, redaction: Redaction, warnings: tuple[str, ...], session: Session) -> None:
+    trace = read_trace(directory)
+    names = session.kept if session.found is not None else frozenset(trace.start.secrets)
+    start = trace.start.model_copy(update={"secrets": tuple(sorted({*trace.start.secrets, *names}))})
+    update = {"redaction": redaction, "start": start, "warnings": (*trace.warnings, *warnings)}
+    noted = trace.model_copy(update=update)
+    if noted != trace:
+        write_trace(noted, directory)
+
+
+def _candidates(value: str) -> tuple[str, ...]:
+    drawn = (password_stand_in(len(value), classes_of(value), number) for number in range(CANDIDATES))
+    return tuple(each for each in dict.fromkeys(drawn) if each != value)
+
+
+def _encoded(value: str) -> set[bytes]:
+    return {encode(value).encode() for _, encode in ENCODINGS}
+
+
+def _derived(value: str) -> tuple[bytes, ...]:
+    """Return the digests of a value as pages write them."""
+    digests = [hashlib.new(name, value.encode(), usedforsecurity=False).digest() for name in _DIGESTS]
+    return (
+        *(digest.hex().encode() for digest in digests),
+        *(digest.hex().upper().encode() for digest in digests),
+        *(base64.b64encode(digest) for digest in digests),
+    )

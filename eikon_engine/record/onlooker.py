@@ -1,0 +1,385 @@
+"""Record what an agent does while it does it, without being noticed: no call of its waits for one of ours.
+
+Time runs by itself. An action begins when its call is sent; it acts as soon as its element is ready, or at the latest
+when the call returns; its time is over when the next one begins, or `SETTLE_S` later. What its pages show is not waited
+for: certifying gives what replays compare.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import mimetypes
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from eikon_engine.browser.attached.client import (
+    context_impl,
+    dialog_of,
+    failure_of,
+    frame_impl,
+    frames_to,
+    page_impl,
+)
+from eikon_engine.browser.attached.view import impl_of
+from eikon_engine.browser.ledger import Happenings, describe_download
+from eikon_engine.browser.observe import glimpse
+from eikon_engine.record.agent_actions import UnspokenError, action_of
+from eikon_engine.record.asking import Asking, is_press
+from eikon_engine.record.doing import Doing
+from eikon_engine.record.hidden import hide_secrets
+from eikon_engine.trace.actions import AnswerDialog, FileInput, SwitchPage
+from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+from eikon_engine.trace.found_secret import Redaction
+from eikon_engine.trace.identity import weakness
+from eikon_engine.trace.observation import DialogSeen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from eikon_engine.browser.attached.element import Element
+    from eikon_engine.browser.attached.session import Watched
+    from eikon_engine.browser.attached.tap import Call
+    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.record.attempts import Attempts
+    from eikon_engine.record.write import BundleWriter
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import Result
+    from eikon_engine.trace.observation import Observation
+
+SETTLE_S: Final = 0.5
+"""Wall time after which an action is over though the agent does nothing else."""
+LAST_S: Final = 3.0
+"""Wall time that the requests of the last action have to end in."""
+QUIET_S: Final = 0.1
+"""Wall time without news from the network after which its pages count as done."""
+LOOK_S: Final = 0.02
+UNKNOWN: Final = "unknown"
+
+
+class Onlooker:
+    """Hear of the calls of an agent, and write down what they come to."""
+
+    def __init__(
+        self,
+        watched: Watched,
+        writer: BundleWriter,
+        attempts: Attempts,
+        now: Callable[[], datetime],
+        mission_text: str,
+    ) -> None:
+        """Begin with nothing under way; `mission_text` describes what is done outside of any subgoal."""
+        self._watched = watched
+        self._session = watched.session
+        self._writer = writer
+        self._attempts = attempts
+        self._now = now
+        self._mission_text = mission_text
+        self.asking = Asking(self._session, self._take)
+        self._context = impl_of(watched.session.context)
+        self._base_url = self._context._options.get("baseURL")  # noqa: SLF001 - options have no public name
+        self._doing: dict[Call, Doing] = {}
+        self._current: Doing | None = None
+        self._open: set[Doing] = set()
+        """Not written yet."""
+        self._written = asyncio.Event()
+        self._timer: asyncio.TimerHandle | None = None
+        self._outside: Attempt | None = None
+        self._endings: list[tuple[Attempt, Callable[[], None]]] = []
+        """Attempts that were left, and what writes their ends."""
+        self._known_pages: set[int] = {0}
+        self._unspoken: Counter[tuple[str, str]] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    def begun(self, call: Call) -> None:
+        """Begin an action, if a call is one."""
+        if self._is_closed or context_impl(call) is not self._context:
+            return
+        if call.name in {"Dialog.accept", "Dialog.dismiss"}:
+            self._answer_dialog(call)
+            return
+        name, params = self.asking.on_frame(call)
+        if not self._is_spoken(name, params) or self._is_first_page(name):
+            return
+        self._finish()
+        page = self._page_of(call, name)
+        self._switch_to(page, name)
+        if "url" in params:
+            self._session.learn_text(str(params["url"]), made=True)
+        self._session.rest.mark()
+        attempt = self.attempt()
+        doing = self._current = self._doing[call] = Doing(
+            call=call,
+            name=name,
+            params=params,
+            page=page,
+            frames=frames_to(frame_impl(call)) if call.name.startswith(("Frame.", "ElementHandle.")) else (),
+            base_url=self._base_url,
+            attempt=attempt,
+            sequence=attempt.next_sequence(),
+            started_at=self._now(),
+            files=self._files(params) if name == "Frame.setInputFiles" else (),
+        )
+        self._open.add(doing)
+        self.asking.keep_named_password(doing)
+        self._look(doing)
+
+    def ended(self, call: Call, answer: Mapping[str, Any] | None, error: Exception | None) -> None:
+        """End an action, if a call was one."""
+        self.asking.keep_handle(call, answer)
+        doing = self._doing.pop(call, None)
+        if doing is None:
+            return
+        doing.ended_at = self._now()
+        doing.answer = answer or {}
+        doing.result = self._result(doing, answer, error)
+        if doing is self._current:
+            self._session.rest.act()
+            if doing.element is None or not doing.element.count:
+                self._look(doing)
+            self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._finish)
+        self._write(doing)
+
+    async def settle(self) -> None:
+        """Let the last action of a mission have its time, as long as its pages ask for something, and not for ever."""
+        ledger, begun = self._session.ledger, time.monotonic()
+        heard, quiet_since = ledger.heard, begun
+        while (now := time.monotonic()) < begun + LAST_S:
+            if self._current is not None and self._current.result is None:
+                return  # the mission broke off in its midst
+            if ledger.in_flight or ledger.heard != heard:
+                heard, quiet_since = ledger.heard, now
+            elif now > quiet_since + QUIET_S:
+                return
+            await asyncio.sleep(LOOK_S)
+
+    async def flush(self) -> None:
+        """End what is under way, and write it."""
+        self._finish()
+        while self._open:
+            self._written.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SETTLE_S):
+                    await self._written.wait()
+                continue
+            self.give_up()
+
+    def give_up(self) -> None:
+        """Write what has not ended, and will not: its page is gone, and answers nothing."""
+        self._finish()
+        for doing in tuple(self._open):
+            doing.waits = 0
+            doing.result = doing.result or Failed(code=UNKNOWN, message="it had not ended when the recording did")
+            self._write(doing, whole=False)
+
+    def close(self) -> None:
+        """Hear no more."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for (name, why), times in self._unspoken.items():
+            self._writer.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
+
+    def attempt(self) -> Attempt:
+        """Return the attempt under way; what is done outside of any subgoal is one of its own."""
+        current = self._attempts.current
+        if current is None:
+            current = self._outside = self._attempts.begin(self._mission_text)
+        return current
+
+    def leave_outside(self) -> None:
+        """Leave what was done outside of any subgoal, as one begins."""
+        if self._outside is not None and self._attempts.current is self._outside:
+            self.leave_attempt()
+
+    def leave_attempt(self, error: BaseException | None = None) -> None:
+        """Leave the attempt: its last action may still be under way."""
+        attempt = self._attempts.current
+        end = self._attempts.leave(error)
+        if attempt is not None and end is not None:
+            self._endings.append((attempt, end))
+            self._end_attempts()
+
+    def _end_attempts(self) -> None:
+        """End those that were left and whose actions are all written."""
+        under_way = {doing.attempt for doing in self._open}
+        for ending in [each for each in self._endings if each[0] not in under_way]:
+            self._endings.remove(ending)
+            ending[1]()
+
+    def _is_spoken(self, name: str, params: Mapping[str, Any]) -> bool:
+        """Say whether a call is an action of ours; count those that do something and are none."""
+        if name == "Frame.waitForSelector" and params.get("state") == "attached":
+            return False  # how locators find the element of a handle
+        if is_press(name):
+            return True  # where the pointer is has to be asked for
+        try:
+            return action_of(name, params, page=0, timeout_ms=None) is not None
+        except UnspokenError as error:
+            self._unspoken[name, str(error)] += 1
+            return False
+
+    def _is_first_page(self, name: str) -> bool:
+        """Say whether a call opens the page that a replay begins with."""
+        return name == "BrowserContext.newPage" and not self._session.ledger.pages
+
+    def _page_of(self, call: Call, name: str) -> int:
+        if name == "BrowserContext.newPage":
+            return len(self._session.ledger.pages)
+        impl = page_impl(call)
+        known = (number for number, page in enumerate(self._session.ledger.pages) if impl_of(page) is impl)
+        return next(known, 0)
+
+    def _switch_to(self, page: int, name: str) -> None:
+        """Record that a page is waited for, before the first thing that is done to it."""
+        if page in self._known_pages or name in {"Page.close", "Page.bringToFront"}:
+            return
+        self._known_pages.add(page)
+        if name == "BrowserContext.newPage":
+            return
+        rest = self._session.rest
+        rest.mark()
+        rest.end()
+        attempt = self.attempt()
+        self._add(attempt, attempt.next_sequence(), SwitchPage(page=page), self._glimpse())
+
+    def _files(self, params: Mapping[str, Any]) -> tuple[FileInput, ...]:
+        given = [
+            (each["name"], each.get("mimeType"), base64.b64decode(each["buffer"]))
+            for each in params.get("payloads") or ()
+        ]
+        for path in map(Path, params.get("localPaths") or ()):
+            given.append((path.name, None, path.read_bytes()))  # noqa: PERF401 - a list of two kinds
+        return tuple(
+            FileInput(
+                name=name,
+                mime_type=kind or mimetypes.guess_type(name)[0] or "application/octet-stream",
+                content=self._writer.store_file(content),
+            )
+            for name, kind, content in given
+        )
+
+    def _look(self, doing: Doing) -> None:
+        """Ask which element it is about; what is about none acts at once."""
+        self.asking.look(doing)
+        if not doing.waits or doing.name.startswith("Page.keyboard"):
+            self._session.rest.act()
+
+    def _take(self, doing: Doing, seen: Element | None) -> None:
+        """Go on with an answer; an element that is ready is acted on now."""
+        is_ready = seen is not None and seen.is_ready and doing is self._current
+        if is_ready and doing.name != "Frame.waitForSelector":
+            self._session.rest.act()
+        self._write(doing)
+
+    def _finish(self) -> None:
+        """Let the time of the action under way be over."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        doing, self._current = self._current, None
+        if doing is None:
+            return
+        self._session.rest.end()
+        happened = self._session.ledger.take()
+        doing.observation = glimpse(self._session, happened)
+        loop = asyncio._get_running_loop()  # noqa: SLF001 - None, and no error, where the agent's has ended
+        if loop is None and happened.downloads:
+            self._writer.warn(f"{doing.id}: what it downloaded is not known, as the agent's browser was gone")
+        for page, download in happened.downloads if loop is not None else ():
+            doing.waits += 1
+            task = asyncio.ensure_future(self._take_download(doing, page, download))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        self._write(doing)
+
+    async def _take_download(self, doing: Doing, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
+        seen, content = await describe_download(page, download)
+        if content is not None:
+            self._watched.capture.take_download(self._session.redactor.text(download.url), seen.name, content)
+        if doing.observation is not None:
+            doing.observation = doing.observation.model_copy(update={"downloads": (*doing.observation.downloads, seen)})
+        doing.waits -= 1
+        self._write(doing)
+
+    def _write(self, doing: Doing, *, whole: bool = True) -> None:
+        """Write what is complete, once; what never will be, as it is."""
+        if (whole and not doing.is_complete) or doing not in self._open:
+            return
+        self._open.discard(doing)
+        trace = doing.trace()
+        self._writer.add_action(
+            doing.attempt, trace.model_copy(update={"action": hide_secrets(self._session, trace.action)})
+        )
+        self._note_secrets()
+        for warning in (*doing.warnings, *_weak(trace)):
+            self._writer.warn(self._session.redactor.text(warning))
+        self._end_attempts()
+        self._written.set()
+
+    def _note_secrets(self) -> None:
+        """Keep what a replay has to know of found secrets, also if this process is killed."""
+        if self._session.found is not None:
+            self._writer.note_secrets(Redaction(found=self._session.found.table))
+
+    def _result(self, doing: Doing, answer: Mapping[str, Any] | None, error: Exception | None) -> Result:
+        if error is not None:
+            code, message = failure_of(error, doing.name)
+            return Failed(code=code, message=self._session.redactor.text(message))
+        return Succeeded() if answer is not None else Failed(code=UNKNOWN, message="the agent gave it up")
+
+    def _answer_dialog(self, call: Call) -> None:
+        """Record how the agent answered a dialog: before the action that opened it, which begins again now."""
+        kind, message, default = dialog_of(call)
+        accept, text = call.name == "Dialog.accept", call.params.get("promptText")
+        page = self._page_of(call, call.name)
+        doing, rest = self._current, self._session.rest
+        if kind in {"confirm", "prompt"} and accept:
+            if doing is None or doing.result is not None:
+                self._writer.warn(f"a {kind} that no action opened was accepted; a replay dismisses it")
+            else:
+                rest.end()
+                answer = AnswerDialog(page=page, accept=True, text=default if text is None else text)
+                self._add(doing.attempt, doing.sequence, answer, self._glimpse())
+                doing.sequence = doing.attempt.next_sequence()
+                rest.mark()
+                rest.act()
+        clean = self._session.redactor.text
+        if kind in {"alert", "beforeunload", "confirm", "prompt"}:
+            answered = "accepted" if accept else "dismissed"
+            self._session.ledger.note_dialog(
+                DialogSeen(page=page, kind=kind, message=clean(message), answer=answered)  # type: ignore[arg-type] # the set above is the literal
+            )
+
+    def _glimpse(self) -> Observation:
+        """Say of something that took no time when it was."""
+        return glimpse(self._session, Happenings())
+
+    def _add(self, attempt: Attempt, sequence: int, action: Action, seen: Observation) -> None:
+        now = self._now()
+        trace = ActionTrace(
+            id=f"{attempt.id}_action_{sequence:03d}",
+            sequence=sequence,
+            started_at=now,
+            ended_at=now,
+            action=hide_secrets(self._session, action),
+            result=Succeeded(),
+            observation=seen,
+        )
+        self._writer.add_action(attempt, trace)
+
+
+def _weak(trace: ActionTrace) -> list[str]:
+    """Name the targets that could be taken for others."""
+    found = []
+    for target in (getattr(trace.action, name, None) for name in ("target", "to")):
+        identity = getattr(target, "identity", None)
+        why = None if identity is None else weakness(identity)
+        if why is not None:
+            found.append(f"{trace.id}: the target {target} is weak: {why}")
+    return found

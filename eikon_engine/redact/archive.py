@@ -1,0 +1,131 @@
+"""Make one file of a bundle, to be handed to others."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import OutputError
+from eikon_engine.redact.bundle import redact_bundle
+from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.redact.learn import BundleSecrets
+from eikon_engine.redact.scan import scan_folder
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.certificate import CERTIFICATE_FILE
+from eikon_engine.trace.mask import Mask, StoragePart
+from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.serializer import read_trace, trace_file, write_trace
+from eikon_engine.trace.whole_file import cannot_write, write_whole
+
+if TYPE_CHECKING:
+    from eikon_engine.redact.rules import RedactionRules
+    from eikon_engine.redact.scan import Suspicion
+    from eikon_engine.trace.found_secret import FoundSecret
+
+_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
+"""The first time that the format can say; equal bundles give equal files."""
+_PICTURES: Final = (".png", ".jpg", ".jpeg")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """What was put into the file."""
+
+    replaced: int
+    """Values that were replaced for it."""
+    is_changed: bool
+    """Whether any file is another one than in the bundle."""
+    lost_certificate: bool
+    """Whether the certificate of the bundle was left out, as it speaks of other files."""
+    pictures: int
+    """Pictures, which nobody redacts."""
+    left: tuple[Suspicion, ...]
+    """What may be a secret all the same."""
+
+
+def archive_bundle(source: Path, target: Path, rules: RedactionRules, key: bytes, *, redacted: bool) -> Archived:
+    """Write the bundle at `source` as a zip file; `redacted` looks for secrets by stricter rules than recordings do.
+
+    Raises:
+        TraceError: the bundle cannot be read.
+        OutputError: the file cannot be written.
+    """
+    bundle = open_bundle(source)
+    with tempfile.TemporaryDirectory(prefix="eikon-export-") as folder:
+        copy = Path(folder) / (bundle.root.resolve().name or "bundle")
+        try:
+            shutil.copytree(bundle.root, copy, ignore=_links)
+        except (OSError, shutil.Error) as error:
+            message = f"cannot copy {bundle.root}: {error}; check its permissions and the free space"
+            raise OutputError(message) from error
+        found = _redact(copy, rules, key) if redacted else None
+        is_changed = found is not None and found.is_changed
+        lost = is_changed and (copy / CERTIFICATE_FILE).exists()
+        if lost:
+            (copy / CERTIFICATE_FILE).unlink()
+        left = scan_folder(copy, allowed=()) if redacted else ()
+        _write_zip(copy, target)
+        pictures = sum(path.suffix in _PICTURES for path in copy.rglob("*"))
+    replaced = len(found.table) if found is not None else 0
+    return Archived(
+        replaced=replaced, is_changed=is_changed, lost_certificate=lost, pictures=pictures, left=tuple(left)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Redacted:
+    table: tuple[FoundSecret, ...]
+    is_changed: bool
+
+
+def _redact(root: Path, rules: RedactionRules, key: bytes) -> _Redacted:
+    original = read_trace(root)
+    found = FoundSecrets(rules, key, strict=True, known=original.redaction.found)
+    secrets = BundleSecrets(found)
+    secrets.read(root)
+    redactor = Redactor({}, found.stand_ins)
+    is_changed = redact_bundle(root, redactor, secrets.renamed(redactor), found)
+    if not is_changed:
+        return _Redacted((), is_changed=False)
+    trace = read_trace(root)
+    table = (*trace.redaction.found, *found.table)
+    warning = "secrets were replaced when the bundle was exported; certify it before you rely on a replay of it"
+    masks = tuple(_mask(name) for name in secrets.unexplained(original))
+    update = {
+        "masks": (*trace.masks, *masks),
+        "redaction": trace.redaction.model_copy(update={"found": table}),
+        "warnings": (*trace.warnings, warning),
+    }
+    write_trace(trace.model_copy(update=update), trace_file(root))
+    return _Redacted(found.table, is_changed=True)
+
+
+def _mask(name: str) -> Mask:
+    """Leave out what cannot be compared: a digest does not say what it would be of other values."""
+    reason = "only its digest was recorded, so that nobody knows it with secrets replaced"
+    return Mask(name=f"storage {name}", part=StoragePart(name=name), reason=reason)
+
+
+def _links(folder: str, names: list[str]) -> list[str]:
+    """Leave out links: they may lead to files that are no part of the bundle."""
+    return [name for name in names if (Path(folder) / name).is_symlink()]
+
+
+def _write_zip(root: Path, target: Path) -> None:
+    packed = io.BytesIO()
+    try:
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(root.rglob("*")):
+                if path.is_file():
+                    entry = zipfile.ZipInfo(path.relative_to(root.parent).as_posix(), _EPOCH)
+                    entry.compress_type = zipfile.ZIP_STORED if path.suffix == ".zst" else zipfile.ZIP_DEFLATED
+                    entry.external_attr = 0o644 << 16
+                    archive.writestr(entry, path.read_bytes())
+    except OSError as error:
+        raise OutputError(cannot_write(target, error)) from error
+    write_whole(target, packed.getvalue())

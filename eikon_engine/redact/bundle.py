@@ -1,0 +1,195 @@
+"""Rewrite the files of a bundle so that none holds a secret that is known by now."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eikon_engine.redact.network import rewrite_network
+from eikon_engine.trace.blobs import BlobRef, BlobStore
+from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.dom import frame_digest, masked_text
+from eikon_engine.trace.dom.stored import load_snapshot, store_snapshot
+from eikon_engine.trace.execution import ExecutionTrace
+from eikon_engine.trace.journal import JOURNAL_FILE
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from eikon_engine.redact.found import FoundSecrets
+    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.redaction import Redactor
+
+
+@dataclass(slots=True)
+class Renaming:
+    """What goes by another name because its content changed: blobs, digests of documents and storage, keys."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    blobs: dict[BlobRef, BlobRef] = field(default_factory=dict)
+    found: FoundSecrets | None = None
+    """Replaces values in their own place; None where that was done."""
+
+    def add_blob(self, old: BlobRef, new: BlobRef) -> None:
+        """Note that a blob has another content now."""
+        self.blobs[old] = new
+        self.texts[old.sha256] = new.sha256
+
+    def blob(self, ref: BlobRef | None) -> BlobRef | None:
+        """Return the blob that stands for one."""
+        return None if ref is None else self.blobs.get(ref, ref)
+
+
+def redact_bundle(
+    root: Path, redactor: Redactor, renamed: Mapping[str, str], found: FoundSecrets | None = None
+) -> bool:
+    """Rewrite what holds a known secret; say whether anything did.
+
+    `found` replaces values in headers and cookies that are replaced in their own place only, which a recording has
+    done before. `renamed` are the digests and keys that are other ones now, by those that were written. Files are
+    written whole, and blobs before what names them; a blob that is named no more is removed last.
+
+    Raises:
+        TraceError: the bundle cannot be read.
+        OutputError: it cannot be written.
+    """
+    trace = read_trace(root)
+    renaming = Renaming(texts=dict(renamed), found=found)
+    rewrite_blobs(BlobStore(root / FILES_FOLDER), redactor, renaming)
+    is_changed = False
+    if trace.network is not None:
+        is_changed = rewrite_network(inside(root, trace.network.folder, "network.folder"), redactor, renaming)
+    _rewrite_documents(BlobStore(root / DOM_FOLDER), redactor, renaming)
+    is_changed = _rewrite_start(root, trace, redactor, found) or is_changed
+    clean = redacted_trace(trace, redactor, renaming)
+    if clean != trace or not (root / TRACE_FILE).exists():
+        write_trace(clean, root / TRACE_FILE)
+        (root / JOURNAL_FILE).unlink(missing_ok=True)
+        is_changed = True
+    _remove_old(root, trace, renaming)
+    return is_changed or bool(renaming.blobs)
+
+
+def rewrite_blobs(store: BlobStore, redactor: Redactor, renaming: Renaming) -> None:
+    """Write each blob that holds a secret anew; the old one stays until nothing names it."""
+    for ref in _refs(store):
+        data = store.get(ref)
+        clean = redactor.data(data)
+        if clean != data:
+            renaming.add_blob(ref, store.put(clean))
+
+
+def redacted_trace(trace: ExecutionTrace, redactor: Redactor, renaming: Renaming) -> ExecutionTrace:
+    """Return a trace without known secrets, with the names that things have now."""
+    plain = trace.model_dump(mode="json", exclude={"redaction"})
+    clean = _renamed(plain, redactor, renaming)
+    if clean == plain:
+        return trace
+    found = ExecutionTrace.model_validate_json(json.dumps(clean))
+    subgoals = tuple(
+        subgoal.model_copy(
+            update={
+                "actions_taken": tuple(
+                    action.model_copy(update={"observation": _sorted(action.observation)})
+                    for action in subgoal.actions_taken
+                )
+            }
+        )
+        for subgoal in found.subgoal_traces
+    )
+    return found.model_copy(update={"subgoal_traces": subgoals, "redaction": trace.redaction})
+
+
+def _rewrite_documents(store: BlobStore, redactor: Redactor, renaming: Renaming) -> None:
+    for ref in _refs(store):
+        snapshot = load_snapshot(store, ref)
+        clean = masked_text(snapshot, lambda text: renaming.texts.get(text) or redactor.text(text))
+        if clean is snapshot:
+            continue
+        renaming.add_blob(ref, store_snapshot(store, clean))
+        for old, new in zip(snapshot.frames, clean.frames, strict=True):
+            renaming.texts[frame_digest(old)] = frame_digest(new)
+
+
+def _rewrite_start(root: Path, trace: ExecutionTrace, redactor: Redactor, found: FoundSecrets | None) -> bool:
+    """Rewrite the storages that the session began with."""
+    is_changed = False
+    for name, relative in (
+        ("start.storage_state", trace.start.storage_state),
+        ("start.session_storage", trace.start.session_storage),
+    ):
+        if relative is None:
+            continue
+        path = inside(root, relative, name)
+        plain: JsonValue = json.loads(path.read_bytes())
+        clean = redactor.redact_texts(plain if found is None else _clean_cookies(plain, redactor, found))
+        if clean != plain:
+            write_whole(path, json.dumps(clean, indent=1, ensure_ascii=False).encode())
+            is_changed = True
+    return is_changed
+
+
+def _clean_cookies(state: JsonValue, redactor: Redactor, found: FoundSecrets) -> JsonValue:
+    """Replace the cookies of a storage state that pages cannot read."""
+    cookies = state.get("cookies") if isinstance(state, dict) else None
+    if not isinstance(state, dict) or not isinstance(cookies, list):
+        return state
+    return {**state, "cookies": [_clean_cookie(each, redactor, found) for each in cookies]}
+
+
+def _clean_cookie(cookie: JsonValue, redactor: Redactor, found: FoundSecrets) -> JsonValue:
+    if not isinstance(cookie, dict) or not isinstance(cookie.get("value"), str):
+        return cookie
+    name, value, is_hidden = str(cookie.get("name")), str(cookie["value"]), bool(cookie.get("httpOnly"))
+    return {**cookie, "value": found.cookie_value(name, value, redactor.text, is_hidden=is_hidden)}
+
+
+def _remove_old(root: Path, trace: ExecutionTrace, renaming: Renaming) -> None:
+    """Remove what was written anew, unless it is what something else became."""
+    stores = [BlobStore(root / DOM_FOLDER), BlobStore(root / FILES_FOLDER)]
+    if trace.network is not None:
+        stores.append(BlobStore(inside(root, trace.network.folder, "network.folder") / "blobs"))
+    current = set(renaming.blobs.values())
+    for store in stores:
+        for ref in renaming.blobs.keys() - current:
+            store.path(ref).unlink(missing_ok=True)
+
+
+def _refs(store: BlobStore) -> tuple[BlobRef, ...]:
+    """Name the blobs of a store, which its files do."""
+    return tuple(store.ref(path) for path in sorted(store.folder.glob("*.zst"))) if store.folder.is_dir() else ()
+
+
+def _renamed(value: JsonValue, redactor: Redactor, renaming: Renaming) -> JsonValue:
+    match value:
+        case str():
+            return renaming.texts.get(value) or redactor.text(value)
+        case list():
+            return [_renamed(each, redactor, renaming) for each in value]
+        case {"sha256": str(sha256), "size": int(size), **rest} if not rest:
+            ref = BlobRef(sha256=sha256, size=size)
+            return renaming.blobs.get(ref, ref).model_dump(mode="json")
+        case dict():
+            return {redactor.text(key): _renamed(each, redactor, renaming) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _sorted(observation: Observation | None) -> Observation | None:
+    """Put what is sorted by names into the order of the names it has now."""
+    if observation is None:
+        return None
+    storage = observation.storage
+    return observation.model_copy(
+        update={
+            "requests": tuple(sorted(observation.requests)),
+            "storage": None if storage is None else tuple(sorted(storage, key=lambda each: each.sort_key)),
+        }
+    )

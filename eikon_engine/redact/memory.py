@@ -1,0 +1,54 @@
+"""Remember what was digested, so that digests can follow what is found to be a secret later."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from eikon_engine.network.keys import request_key
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.redaction import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    method: str
+    url: str
+    body: bytes | None = field(repr=False)
+    content_type: str | None
+
+
+class DigestMemory:
+    """Texts behind the digests of a recording; in memory only."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._requests: dict[str, _Request] = {}
+        self._stored: dict[str, str] = {}
+
+    def note_request(self, key: str, method: str, url: str, body: bytes | None, content_type: str | None) -> None:
+        """Remember what a key was made of; without a body it says so itself."""
+        if body:
+            self._requests[key] = _Request(method, url, body, content_type)
+
+    def note_stored(self, digest: str, value: str) -> None:
+        """Remember what a browser keeps."""
+        self._stored[digest] = value
+
+    def renamed(self, redactor: Redactor) -> dict[str, str]:
+        """Return digests and keys by those that were written, as they are with all that is known now."""
+        keys = {key: _key(each, redactor) for key, each in self._requests.items()}
+        digests = {digest: stored_digest(redactor.text(value)) for digest, value in self._stored.items()}
+        return {old: new for old, new in {**keys, **digests}.items() if old != new}
+
+
+def stored_digest(value: str) -> str:
+    """Digest what a browser keeps, secrets replaced."""
+    return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _key(request: _Request, redactor: Redactor) -> str:
+    body = None if request.body is None else redactor.key_data(request.body)
+    return request_key(request.method, redactor.text(request.url), body, request.content_type)

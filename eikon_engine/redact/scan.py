@@ -1,0 +1,206 @@
+"""Search the files of a bundle or of a run for secrets that were missed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import TraceMissingError, UsageError
+from eikon_engine.redact.discover import AUTHORIZATION, Discovery, Finding
+from eikon_engine.redact.files import unpacked_files
+from eikon_engine.redact.found import secret_segments
+from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.trace.secret_names import SHORTEST, is_password_name, is_strong
+from eikon_engine.trace.stand_in import is_stand_in
+from eikon_engine.trace.token_shapes import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+PARTS: Final = ("trace.json", "journal.jsonl", "outcome.json", "events.jsonl")
+"""One of these is in every bundle, and in the folder of every run."""
+PICTURES: Final = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"RIFF", b"wOFF", b"wOF2", b"PK\x03\x04", b"\x1f\x8b")
+_SHOWN: Final = 2
+_BASE64: Final = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{40,65536}={0,2}")
+_PLACEHOLDER: Final = re.compile(r"\{\{eikon-secret:[^{}]*\}\}")
+_PASSWORD: Final = re.compile(r"(?=.*\d)(?=.*[A-Za-z])\S{6,128}")
+_RULES: Final = RedactionRules()
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Something that may be a secret."""
+
+    path: str
+    """Of the file, relative to the folder, with forward slashes."""
+    place: str
+    """Where in the file, as it is unpacked: line and character, from 1."""
+    kind: str
+    name: str
+    excerpt: str
+    """Its beginning and its length; never the value."""
+
+    def __str__(self) -> str:
+        """Return the line that people read."""
+        return f"{self.path}: {self.place}: {self.kind} {self.name}: {self.excerpt}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Allowed:
+    """A kind of finding that is known to be none."""
+
+    kind: str
+    name: str
+    """`*` stands for any text."""
+
+    def covers(self, suspicion: Suspicion) -> bool:
+        """Say whether a finding is meant."""
+        pattern = ".*".join(map(re.escape, self.name.split("*")))
+        return self.kind in {"*", suspicion.kind} and re.fullmatch(pattern, suspicion.name) is not None
+
+
+def read_allowed(text: str, source: str) -> tuple[Allowed, ...]:
+    """Read what is known to be no secret: `KIND NAME` a line; a line that begins with `#` is a remark.
+
+    Raises:
+        UsageError: a line is something else.
+    """
+    allowed = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        kind, _, name = line.split(" #", 1)[0].strip().partition(" ")
+        if not kind or kind.startswith("#"):
+            continue
+        if not name.strip():
+            message = f"{source}, line {number}: wanted KIND NAME, found {line.strip()!r}; see docs/redaction.md"
+            raise UsageError(message)
+        allowed.append(Allowed(kind=kind, name=name.strip()))
+    return tuple(allowed)
+
+
+def scan_folder(root: Path, allowed: tuple[Allowed, ...]) -> tuple[Suspicion, ...]:
+    """Search all files of a bundle or a run, blobs unpacked; what pictures show is not seen.
+
+    Raises:
+        TraceMissingError: the folder is neither.
+        AttachmentCorruptError: a file cannot be read.
+    """
+    if not any((root / name).is_file() for name in PARTS):
+        message = f"{root}: wanted a bundle or the folder of a run, found neither; name the folder of its trace.json"
+        raise TraceMissingError(message)
+    files = [(path.relative_to(root).as_posix(), content) for path, content in unpacked_files(root)]
+    known = frozenset(each for _, content in files for each in _stand_ins(content))
+    found = (each for path, content in files for each in _in_file(path, content, known))
+    return tuple(each for each in dict.fromkeys(found) if not any(one.covers(each) for one in allowed))
+
+
+def _stand_ins(content: bytes) -> Iterator[str]:
+    """Yield the stand-ins that a trace names: short ones do not look like any."""
+    if b'"stand_in"' in content:
+        yield from re.findall(r'"stand_in":\s*"([^"\\]+)"', content.decode("utf-8", "replace"))
+
+
+def _in_file(path: str, content: bytes, known: frozenset[str]) -> Iterator[Suspicion]:
+    if content.startswith(PICTURES):
+        return
+    text = _PLACEHOLDER.sub("", content.decode("utf-8", "replace"))
+    seen: set[str] = set()
+    for finding in _findings(path, text):
+        for segment in _suspicious(finding, known):
+            if segment in seen:
+                continue
+            seen.add(segment)
+            yield _suspicion(path, text, finding, segment)
+
+
+def _suspicion(path: str, text: str, finding: Finding, segment: str) -> Suspicion:
+    kind = finding.kind
+    if is_password_name(finding.name):
+        kind = "password"  # type: ignore[assignment] # of a suspicion, not of a finding
+    offset = text.find(segment)
+    line = text.count("\n", 0, max(0, offset)) + 1
+    place = f"line {line}, character {offset - text.rfind(chr(10), 0, offset)}" if offset >= 0 else "inside base64"
+    excerpt = f"{segment[:_SHOWN]}… ({len(segment)} characters)"
+    return Suspicion(path=path, place=place, kind=kind, name=finding.name, excerpt=excerpt)
+
+
+def _suspicious(finding: Finding, known: frozenset[str]) -> Iterator[str]:
+    segments = secret_segments(finding)
+    if is_password_name(finding.name) and not finding.is_token:
+        segments = (finding.value,) if _PASSWORD.fullmatch(finding.value) else ()
+    elif not finding.is_token and not finding.is_hidden and not _RULES.is_secret(finding.name, in_address=True):
+        segments = tuple(filter(is_strong, segments))
+    long = tuple(each for each in known if len(each) >= SHORTEST)
+    for each in segments:
+        if not is_stand_in(each) and each not in known and not any(one in each for one in long):
+            yield each
+
+
+def _findings(path: str, text: str) -> Iterator[Finding]:
+    discover = Discovery(_RULES)
+    yield from discover.in_text(text)
+    if "=" in text and "\n" not in text.strip() and len(text) < 1 << 16:
+        yield from discover.in_address(f"?{text}")  # a form
+    for line in text.splitlines() if path.endswith(".jsonl") else (text,):
+        if line[:1] in {"{", "["}:
+            yield from _in_json(discover, line)
+    yield from _in_base64(text)
+
+
+def _in_json(discover: Discovery, text: str) -> Iterator[Finding]:
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, list):
+            if len(each) == 2 and all(isinstance(part, str) for part in each):  # noqa: PLR2004 - a pair
+                yield from _in_header(discover, str(each[0]), str(each[1]))
+            waiting.extend(each)
+        elif isinstance(each, dict):
+            yield from _in_object(discover, each)
+            waiting.extend(each.values())
+        elif isinstance(each, str) and "://" in each:
+            yield from discover.in_address(each)
+
+
+def _in_header(discover: Discovery, name: str, value: str) -> Iterator[Finding]:
+    if name.lower() in AUTHORIZATION:
+        credentials = value.partition(" ")[2] or value
+        yield Finding(kind="header", name=name, value=credentials, is_hidden=True)
+    elif _HEADER.fullmatch(name):
+        yield from discover.in_headers([(name, value)])
+
+
+def _in_object(discover: Discovery, value: dict[str, JsonValue]) -> Iterator[Finding]:
+    """Search cookies of a storage state, items of a storage, and what was typed into password fields."""
+    name, kept, text = value.get("name"), value.get("value"), value.get("text")
+    if isinstance(name, str) and isinstance(kept, str):
+        if "httpOnly" in value:
+            yield from discover.in_cookie(name, kept, is_hidden=bool(value["httpOnly"]))
+        else:
+            yield from discover.in_storage(name, kept)
+    if isinstance(text, str) and value.get("type") in {"fill", "type", "set_value"}:
+        target = json.dumps(value.get("target"))
+        if is_password_name(target):
+            yield Finding(kind="body", name="password that was typed", value=text)
+
+
+def _in_base64(text: str) -> Iterator[Finding]:
+    for run in _BASE64.findall(text):
+        try:
+            inner = base64.b64decode(run.replace("-", "+").replace("_", "/") + "=" * (-len(run) % 4))
+        except (binascii.Error, ValueError):
+            continue
+        if inner[:64].isascii():
+            for token in tokens(inner.decode("utf-8", "replace")):
+                yield Finding(kind="token", name=f"{token.kind} in base64", value=token.secret, is_token=True)

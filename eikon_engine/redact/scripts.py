@@ -1,0 +1,39 @@
+"""Follow the digests of inline scripts, which snapshots keep instead of their texts, as their texts change."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_SCRIPT: Final = re.compile(r"<script\b[^>]*>(.*?)</script", re.IGNORECASE | re.DOTALL)
+_CHARSET: Final = re.compile(r"charset=\"?([\w-]+)", re.IGNORECASE)
+_MASK: Final = 0xFFFFFFFF
+
+
+def renamed_scripts(old: bytes, new: bytes, content_type: str) -> dict[str, str]:
+    """Return the digests of the inline scripts of a document by those before it changed."""
+    if old == new or "html" not in content_type:
+        return {}
+    pairs = zip(_texts(old, content_type), _texts(new, content_type), strict=False)
+    return {script_digest(before): script_digest(after) for before, after in pairs if before != after}
+
+
+def script_digest(text: str) -> str:
+    """Digest the text of a script as dom_snapshot.js does: cyrb53 over UTF-16, both halves whole."""
+    left, right = 0xDEADBEEF, 0x41C6CE57
+    data = text.encode("utf-16-le", "surrogatepass")
+    for code in memoryview(data).cast("H"):
+        left = (left ^ code) * 2654435761 & _MASK
+        right = (right ^ code) * 1597334677 & _MASK
+    left = ((left ^ left >> 16) * 2246822507 ^ (right ^ right >> 13) * 3266489909) & _MASK
+    right = ((right ^ right >> 16) * 2246822507 ^ (left ^ left >> 13) * 3266489909) & _MASK
+    return f"{right:08x}{left:08x}"
+
+
+def _texts(document: bytes, content_type: str) -> list[str]:
+    found = _CHARSET.search(content_type)
+    try:
+        text = document.decode(found[1] if found else "utf-8", "replace")
+    except LookupError:
+        text = document.decode("utf-8", "replace")
+    return [each.replace("\r\n", "\n").replace("\r", "\n") for each in _SCRIPT.findall(text)]

@@ -1,0 +1,86 @@
+"""What a replay does without the secrets of its recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import SecretMissingError, UsageError
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.secret_names import SHORTEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eikon_engine.outcome.outcomes import NetworkMode
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ExecutionTrace
+
+
+def secrets_for(trace: ExecutionTrace, options: ReplayOptions, network: NetworkMode) -> Mapping[str, str]:
+    """Return the values of secrets: those that were given, and stand-ins where no site looks at them.
+
+    A HAR of another program holds the values themselves.
+    """
+    if network == "live" or options.har is not None:
+        return options.secrets
+    return {**{each.name: each.stand_in for each in trace.redaction.typed}, **options.secrets}
+
+
+def require_start(bundle: Bundle, options: ReplayOptions, network: NetworkMode) -> None:
+    """Make sure that a site can be asked with what the session begins with.
+
+    Raises:
+        SecretMissingError: it is redacted, and no other was given.
+        UsageError: another one was given to a replay that asks no site.
+    """
+    if network != "live":
+        if options.storage_state is not None:
+            message = f"--storage-state wants --network live, found --network {network}; drop one of the two"
+            raise UsageError(message)
+        return
+    missing = tuple(_redacted_start(bundle, is_given=options.storage_state is not None))
+    if missing:
+        message = f"{bundle.root}: the recording began with values that were redacted: {'; '.join(missing)}"
+        raise SecretMissingError(message)
+
+
+def redacted_actions(trace: ExecutionTrace, network: NetworkMode) -> Iterator[str]:
+    """Name the actions that hand a stand-in to a site, which does not know it."""
+    if network != "live":
+        return
+    known = [each for each in trace.redaction.found if len(each.stand_in) >= SHORTEST]
+    for subgoal in trace.subgoal_traces:
+        for action in subgoal.actions_taken:
+            text = action.action.model_dump_json()
+            names = sorted({each.name for each in known if each.stand_in in text})
+            if names:
+                listed = ", ".join(names)
+                yield f"{action.id}: the site is given stand-ins for {listed}; name the values in RecordOptions.secrets"
+
+
+def possible_cause_of_stand_ins(stood_in: tuple[str, ...]) -> str | None:
+    """Name what was typed instead of secrets beside the first finding; None if every value was given."""
+    if not stood_in:
+        return None
+    names = ", ".join(stood_in)
+    return f"stand-ins were typed for secrets ({names}); pages that compute with the values differ: give --secret"
+
+
+def _redacted_start(bundle: Bundle, *, is_given: bool) -> Iterator[str]:
+    trace = bundle.trace
+    stand_ins = tuple(each.stand_in for each in trace.redaction.found if len(each.stand_in) >= SHORTEST)
+    for name, relative in (
+        ("storage state", trace.start.storage_state),
+        ("session storage", trace.start.session_storage),
+    ):
+        if relative is None or (is_given and name == "storage state"):
+            continue
+        text = inside(bundle.root, relative, f"start.{name.replace(' ', '_')}").read_text(encoding="utf-8")
+        if any(each in text for each in stand_ins):
+            give = "give one with --storage-state FILE" if name == "storage state" else "replay sealed, or record again"
+            yield f"its {name}; {give}"
+    headers = trace.environment.extra_http_headers if trace.environment else {}
+    for header, value in headers.items():
+        if any(each in value for each in stand_ins):
+            yield f"its header {header}; name the value in RecordOptions.secrets and record again"

@@ -1,0 +1,227 @@
+"""Apply edits of fields and variables to a trace, checked against its models."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.actions import Drag
+from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, SkillUsage, SubgoalTrace
+from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.located import locate, positions, replaced
+from eikon_engine.trace.outdated import forget_after, forget_own, only_looks, without_identities
+from eikon_engine.trace.variables import mark_of, names_in, resolved_action, used_in
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.edits import SetFields, SetVariable
+
+Model = TypeVar("Model", bound=BaseModel)
+
+EDITABLE: Final[dict[type[BaseModel], tuple[str, ...]]] = {
+    ActionTrace: ("action", "result"),
+    SkillUsage: ("skill", "version", "parameters", "result"),
+    SubgoalTrace: ("description", "status", "error"),
+    ExecutionTrace: ("mission_text", "mission_id", "status"),
+}
+"""Fields that say what is to be done. The others say what was seen, and when: nobody but a run knows that."""
+
+_PART: Final = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
+
+
+def set_fields(trace: ExecutionTrace, edit: SetFields) -> ExecutionTrace:
+    """Return a trace with fields changed, and without what was recorded and no longer holds.
+
+    Raises:
+        TraceFieldError: there is no such step or field, or the value does not fit it.
+    """
+    if not edit.step:
+        return _edited(trace, edit, "the trace")
+    located = locate(trace, edit.step)
+    match located.step:
+        case None:
+            return replaced(trace, located.attempt, _edited(located.attempt, edit, edit.step))
+        case SkillUsage() as usage:
+            return replaced(trace, usage, _edited_skill(usage, edit))
+        case action:
+            return _with_action(trace, action, edit)
+
+
+def set_variable(trace: ExecutionTrace, edit: SetVariable) -> ExecutionTrace:
+    """Return a trace with a variable declared or changed, and without what holds for its old value alone.
+
+    Raises:
+        TraceFieldError: the name is a new one, and stands in some action as a text of the mission.
+    """
+    mark = mark_of(edit.name)
+    actions = [step for _, step in positions(trace) if isinstance(step, ActionTrace)]
+    if edit.name not in trace.variables:
+        literal = next((step for step in actions if mark in step.action.model_dump_json()), None)
+        if literal is not None:
+            message = (
+                f"patch: wanted a new variable {edit.name}, found {mark} as a text in {literal.id}, where it would be "
+                "replaced; choose another name"
+            )
+            raise TraceFieldError(message)
+    before = trace.variables
+    values = {**before, edit.name: edit.value}
+    changed = trace.model_copy(update={"variables": values})
+    if edit.value is None:
+        return changed  # what holds for its old value is dropped when it is given another one
+    for step in actions:
+        if _resolved(step, before) != _resolved(step, values):
+            changed = _outdated(changed, step, step)
+            if not only_looks(step):
+                break  # all that follows depends on it
+    return changed
+
+
+def _resolved(step: ActionTrace, values: dict[str, str | None]) -> Action:
+    return resolved_action(step.action, values)
+
+
+def _with_action(trace: ExecutionTrace, action: ActionTrace, edit: SetFields) -> ExecutionTrace:
+    new = _edited(action, edit, edit.step)
+    _demand_known_places(trace, new)
+    before, after = _deed(trace, action, edit), _deed(trace, new, edit)
+    if edit.same_element and before != after:
+        message = (
+            f"patch: wanted another way to the same element of {edit.step}, found other changes as well; "
+            "make them apart"
+        )
+        raise TraceFieldError(message)
+    if before == after and action.result == new.result:
+        return replaced(trace, action, new)
+    if _targets(action.action) != _targets(new.action):
+        new = new.model_copy(update={"action": without_identities(new.action)})
+    else:
+        _demand_no_other_identity(action, new)
+    return _outdated(replaced(trace, action, new), action, new)
+
+
+def _outdated(trace: ExecutionTrace, before: ActionTrace, after: ActionTrace) -> ExecutionTrace:
+    """Drop what was recorded of an action that is another one now, and of all later ones if they depend on it."""
+    if only_looks(before) and only_looks(after):
+        return forget_own(trace, after)
+    return forget_after(trace, after)
+
+
+def _deed(trace: ExecutionTrace, step: ActionTrace, edit: SetFields) -> dict[str, JsonValue]:
+    """Return what an action does, recorded values in the place of variables; how long it may take is no part of it."""
+    plain: dict[str, JsonValue] = json.loads(resolved_action(step.action, trace.variables).model_dump_json())
+    plain.pop("timeout_ms")
+    for target in (plain.get(name) for name in ("target", "to")):
+        if isinstance(target, dict):
+            for name in ("alternatives", *(("selector", "frames") if edit.same_element else ())):
+                target.pop(name)
+    return plain
+
+
+def _targets(action: Action) -> list[JsonValue]:
+    """Return the selectors of an action, with their frames and its page."""
+    plain: JsonValue = json.loads(without_identities(action).model_dump_json())
+    assert isinstance(plain, dict)  # noqa: S101 - a model is an object
+    parts = [plain.get(name) for name in ("target", "to", "condition", "expectation", "page", "position")]
+    return [*parts, plain.get("to_position")]
+
+
+def _identities(action: Action) -> tuple[object, ...]:
+    first = getattr(getattr(action, "target", None), "identity", None)
+    return first, action.to.identity if isinstance(action, Drag) else None
+
+
+def _demand_no_other_identity(before: ActionTrace, after: ActionTrace) -> None:
+    for old, new in zip(_identities(before.action), _identities(after.action), strict=True):
+        if new is not None and new != old:
+            message = (
+                f"patch: wanted null for an identity of {after.id}, found one that is not recorded; "
+                "which element is hit only a run can tell"
+            )
+            raise TraceFieldError(message)
+
+
+def _demand_known_places(trace: ExecutionTrace, step: ActionTrace) -> None:
+    """Refuse variables where they would be taken for texts."""
+    lost = (names_in(step.action.model_dump_json()) & trace.variables.keys()) - used_in(step.action)
+    if lost:
+        message = (
+            f"patch: wanted variables in the URL, the text, the options or the expectation of {step.id}, "
+            f"found {mark_of(min(lost))} elsewhere, where it is no variable"
+        )
+        raise TraceFieldError(message)
+
+
+def _edited_skill(usage: SkillUsage, edit: SetFields) -> SkillUsage:
+    """Change what a skill is asked; what it answered then is no answer to that."""
+    new = _edited(usage, edit, edit.step)
+    return new if new == usage else new.model_copy(update={"output": None, "output_recorded": False})
+
+
+def _edited(model: Model, edit: SetFields, name: str) -> Model:
+    plain: JsonValue = json.loads(model.model_dump_json())
+    for path, value in edit.fields.items():
+        _put(plain, _parts(model, path, name), (name, path), value)
+    try:
+        text = json.dumps(plain, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        message = (
+            f"{name}: wanted texts of whole characters in {', '.join(edit.fields)}, found half of one; write others"
+        )
+        raise TraceFieldError(message) from error
+    try:
+        return type(model).model_validate_json(text)
+    except ValidationError as error:
+        raise trace_error(error, text, name) from error
+
+
+def _parts(model: BaseModel, path: str, name: str) -> list[str | int]:
+    parts: list[str | int] = []
+    end = 0
+    for found in _PART.finditer(path):
+        if found.start() != end:
+            break
+        end = found.end()
+        parts.append(found[1] if found[1] is not None else int(found[2]))
+    known = EDITABLE[type(model)]
+    if end != len(path) or not parts or parts[0] not in known:
+        message = f"{name}: wanted a field in {', '.join(known)}, such as {_example(model)}; found {path!r}"
+        raise TraceFieldError(message)
+    return parts
+
+
+def _example(model: BaseModel) -> str:
+    return {ActionTrace: "action.target.selector", SkillUsage: "parameters.selector"}.get(
+        type(model), EDITABLE[type(model)][0]
+    )
+
+
+def _put(value: JsonValue, parts: list[str | int], where: tuple[str, str], new: JsonValue) -> None:
+    """Put a value where a path leads; the next to last thing on the way has to be there."""
+    *way, last = parts
+    for part in way:
+        value = _member(value, part, where)
+    if isinstance(value, dict) and isinstance(last, str):
+        value[last] = new
+    elif isinstance(value, list) and isinstance(last, int) and last <= len(value):
+        value[last : last + 1] = [new]
+    else:
+        raise _astray(last, where)
+
+
+def _member(value: JsonValue, part: str | int, where: tuple[str, str]) -> JsonValue:
+    if isinstance(value, dict) and isinstance(part, str) and part in value:
+        return value[part]
+    if isinstance(value, list) and isinstance(part, int) and part < len(value):
+        return value[part]
+    raise _astray(part, where)
+
+
+def _astray(part: str | int, where: tuple[str, str]) -> TraceFieldError:
+    name, path = where
+    return TraceFieldError(f"{name}: wanted a field at {path}, found nothing to change at {part}; set the whole above")

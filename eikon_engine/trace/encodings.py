@@ -1,0 +1,43 @@
+"""The encodings in which values travel: bodies, addresses, documents."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, quote_plus
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
+    ("", lambda value: value),
+    ("json", lambda value: json.dumps(value)[1:-1]),
+    ("json-utf8", lambda value: json.dumps(value, ensure_ascii=False)[1:-1]),
+    ("json-html", lambda value: _escape(json.dumps(value)[1:-1], "<>&'", lambda char: f"\\u{ord(char):04x}")),
+    ("json-slash", lambda value: json.dumps(value)[1:-1].replace("/", "\\/")),
+    ("html", lambda value: html.escape(value, quote=True)),
+    ("html-text", lambda value: html.escape(value, quote=False)),
+    ("html-39", lambda value: html.escape(value, quote=True).replace("&#x27;", "&#39;")),
+    ("html-34", lambda value: html.escape(value, quote=False).replace('"', "&#34;").replace("'", "&#39;")),
+    ("html-attribute", lambda value: value.replace("&", "&amp;").replace('"', "&quot;")),
+    ("form", quote_plus),
+    ("form-browser", lambda value: quote_plus(value, safe="*").replace("~", "%7E")),
+    ("url", lambda value: quote(value, safe="")),
+    ("url-component", lambda value: quote(value, safe="!'()*")),
+    ("url-path", quote),
+    ("url-query", lambda value: _escape(value, " \"#<>'", quote)),
+    ("base64", lambda value: base64.b64encode(value.encode()).decode()),
+    ("base64-url", lambda value: base64.urlsafe_b64encode(value.encode()).decode()),
+)
+"""As written by: json.dumps, JSON.stringify, Django's json_script, PHP; Python's html, browsers' innerHTML in text,
+Jinja, Go, browsers' innerHTML in attributes; Python's quote_plus, forms of browsers (WHATWG URL, 5.2); RFC 3986,
+encodeURIComponent, Python's quote, browsers' address of a query (WHATWG URL, 1.3)."""
+
+
+def _escape(value: str, characters: str, escape: Callable[[str], str]) -> str:
+    """Escape some ASCII characters, and whatever is not ASCII if the escape is the one of URLs."""
+    return "".join(
+        escape(char) if char in characters or (escape is quote and not char.isascii()) else char for char in value
+    )

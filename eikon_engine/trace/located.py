@@ -1,0 +1,100 @@
+"""Find steps and attempts of a trace by their ids, and put others in their place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.execution import ActionTrace, SkillUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eikon_engine.trace.execution import ExecutionTrace, SubgoalTrace
+
+Step: TypeAlias = ActionTrace | SkillUsage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """An attempt, or a step in its attempt."""
+
+    attempt: SubgoalTrace
+    step: Step | None
+    """None if the attempt itself was meant."""
+
+
+def locate(trace: ExecutionTrace, name: str) -> Located:
+    """Find the one step or attempt with an id.
+
+    Raises:
+        TraceFieldError: the trace has none, or several.
+    """
+    found = [each for each in _everything(trace) if (each.step or each.attempt).id == name]
+    if len(found) != 1:
+        message = (
+            f"patch: wanted one step or attempt with the id {name!r} in the trace, found {len(found)}; "
+            "`eikon trace show` lists them"
+        )
+        raise TraceFieldError(message)
+    return found[0]
+
+
+def locate_attempt(trace: ExecutionTrace, name: str) -> SubgoalTrace:
+    """Find the one attempt with an id.
+
+    Raises:
+        TraceFieldError: the trace has none.
+    """
+    found = next((each for each in trace.subgoal_traces if each.id == name), None)
+    if found is None:
+        known = ", ".join(each.id for each in trace.subgoal_traces) or "none"
+        message = f"patch: wanted the id of an attempt of the trace, found {name!r}; its attempts are {known}"
+        raise TraceFieldError(message)
+    return found
+
+
+def positions(trace: ExecutionTrace) -> Iterator[tuple[SubgoalTrace, Step]]:
+    """Yield all steps in the order in which they are done."""
+    for attempt in trace.subgoal_traces:
+        for step in attempt.steps:
+            yield attempt, step
+
+
+def with_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTrace]) -> ExecutionTrace:
+    """Return a trace with each of its actions changed."""
+    attempts = tuple(
+        attempt.model_copy(update={"actions_taken": tuple(map(change, attempt.actions_taken))})
+        for attempt in trace.subgoal_traces
+    )
+    return trace.model_copy(update={"subgoal_traces": attempts})
+
+
+def with_attempts(trace: ExecutionTrace, change: Callable[[SubgoalTrace], tuple[SubgoalTrace, ...]]) -> ExecutionTrace:
+    """Return a trace with each of its attempts replaced by some."""
+    attempts = tuple(new for attempt in trace.subgoal_traces for new in change(attempt))
+    return trace.model_copy(update={"subgoal_traces": attempts})
+
+
+def replaced(trace: ExecutionTrace, old: Step | SubgoalTrace, new: Step | SubgoalTrace) -> ExecutionTrace:
+    """Return a trace with one step or attempt in the place of another."""
+
+    def change(attempt: SubgoalTrace) -> tuple[SubgoalTrace, ...]:
+        if attempt is old:
+            assert not isinstance(new, Step)  # noqa: S101 - an attempt is replaced by an attempt
+            return (new,)
+        update = {
+            "actions_taken": tuple(new if each is old else each for each in attempt.actions_taken),
+            "skills_used": tuple(new if each is old else each for each in attempt.skills_used),
+        }
+        return (attempt.model_copy(update=update),)
+
+    return with_attempts(trace, change)
+
+
+def _everything(trace: ExecutionTrace) -> Iterator[Located]:
+    for attempt in trace.subgoal_traces:
+        yield Located(attempt=attempt, step=None)
+        for step in attempt.steps:
+            yield Located(attempt=attempt, step=step)

@@ -1,0 +1,109 @@
+"""Forget what an edit makes untrue: what was recorded of a mission holds only as far as the same is done."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.actions import Assert, ExtractDom, Note, Screenshot
+from eikon_engine.trace.execution import ActionTrace, Blocked, Timing
+from eikon_engine.trace.located import positions, replaced, with_actions
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.located import Step
+
+LOOKING = (Assert, ExtractDom, Note, Screenshot)
+"""Actions after which pages are as they were before."""
+
+
+def only_looks(step: Step) -> bool:
+    """Say whether a step leaves the pages as they were: later steps do not depend on it."""
+    return not isinstance(step, ActionTrace) or isinstance(step.result, Blocked) or isinstance(step.action, LOOKING)
+
+
+def forget_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Drop what was recorded after a step, its own observation included: pages, elements that were hit, pictures.
+
+    The action itself keeps the element that it hits: the pages before it are those of the recording. When things were
+    done stays known, as the recorded network has the same timeline.
+    """
+    later = {id(each) for each in _from(trace, step)[1:]}
+    timings = _timings(trace)
+
+    def forget(action: ActionTrace) -> ActionTrace:
+        if id(action) not in later and action is not step:
+            return action
+        kept = action.action if action is step else without_identities(action.action)
+        update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(action))}
+        return action.model_copy(update=update)
+
+    return with_actions(trace, forget)
+
+
+def forget_own(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
+    """Drop what was recorded of one action."""
+    update = {"observation": None, "artifacts": (), "timing": _timings(trace).get(id(action))}
+    return replaced(trace, action, action.model_copy(update=update))
+
+
+def time_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Let all actions after a step know when they were done in the recording, whatever becomes of that step."""
+    later = {id(each) for each in _from(trace, step)[1:]}
+    timings = _timings(trace)
+
+    def time(action: ActionTrace) -> ActionTrace:
+        return action.model_copy(update={"timing": timings.get(id(action))}) if id(action) in later else action
+
+    return with_actions(trace, time)
+
+
+def _from(trace: ExecutionTrace, step: Step) -> list[Step]:
+    steps = [each for _, each in positions(trace)]
+    return steps[next(number for number, each in enumerate(steps) if each is step) :]
+
+
+def _timings(trace: ExecutionTrace) -> dict[int, Timing]:
+    """Return when each action that was performed was done, by its identity as an object."""
+    performed = [step for _, step in positions(trace) if isinstance(step, ActionTrace)]
+    performed = [step for step in performed if not isinstance(step.result, Blocked)]
+    return {id(step): _timing(step, number) for number, step in enumerate(performed)}
+
+
+def _timing(action: ActionTrace, actions_before: int) -> Timing:
+    if action.timing is not None and action.observation is None:
+        return action.timing
+    seen = action.observation
+    return Timing(
+        actions_before=actions_before if action.timing is None else action.timing.actions_before,
+        begun_ms=None if seen is None else seen.begun_ms,
+        acted_ms=None if seen is None else seen.acted_ms,
+        virtual_ms=None if seen is None else seen.virtual_ms,
+    )
+
+
+def lacks_edited_steps(trace: ExecutionTrace) -> bool:
+    """Say whether something is not known of a mission because it was edited, and not because it was never recorded."""
+    actions = (step for _, step in positions(trace) if isinstance(step, ActionTrace))
+    return any(action.timing is not None and action.observation is None for action in actions)
+
+
+def without_identities(action: Action) -> Action:
+    """Return an action that does not know which elements it hits."""
+    plain: JsonValue = json.loads(action.model_dump_json())
+    forgotten = _forgotten(plain)
+    return action if forgotten == plain else type(action).model_validate_json(json.dumps(forgotten))
+
+
+def _forgotten(value: JsonValue) -> JsonValue:
+    match value:
+        case dict():
+            mine = {"selector", "identity"} <= value.keys()
+            return {name: None if mine and name == "identity" else _forgotten(each) for name, each in value.items()}
+        case list():
+            return [_forgotten(each) for each in value]
+        case _:
+            return value

@@ -1,0 +1,144 @@
+"""Leave steps out, and draw the borders between attempts anew."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import count
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.execution import ActionTrace, SubgoalTrace
+from eikon_engine.trace.located import locate, locate_attempt, positions, with_attempts
+from eikon_engine.trace.outdated import forget_after, only_looks, time_after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eikon_engine.trace.edits import DeleteStep, MergeAttempts, SplitAttempt
+    from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.located import Step
+
+
+def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
+    """Return a trace without a step or an attempt, and without what was recorded after it, if that depends on it.
+
+    Raises:
+        TraceFieldError: there is no such step.
+    """
+    located = locate(trace, edit.step)
+    gone = located.attempt.steps if located.step is None else (located.step,)
+    names = {(located.attempt.id, each.sequence) for each in gone}
+    first = next((each for each in gone if not only_looks(each)), None)
+    if first is not None:
+        trace = forget_after(trace, first)
+    elif gone:
+        trace = time_after(trace, gone[0])
+
+    def change(attempt: SubgoalTrace) -> tuple[SubgoalTrace, ...]:
+        if attempt.id != located.attempt.id:
+            return (attempt,)
+        kept = _part(attempt, lambda step: (attempt.id, step.sequence) not in names)
+        return (kept,) if kept.steps else ()
+
+    return with_attempts(trace, change)
+
+
+def split_attempt(trace: ExecutionTrace, edit: SplitAttempt) -> ExecutionTrace:
+    """Return a trace in which the later steps of an attempt are one of their own.
+
+    Raises:
+        TraceFieldError: there is no such attempt, or no step of it stands before the border.
+    """
+    attempt = locate_attempt(trace, edit.attempt)
+    number = next((number for number, step in enumerate(attempt.steps) if step.id == edit.before), None)
+    if not number:
+        inner = [step.id for step in attempt.steps[1:]]
+        known = f"those are {', '.join(inner)}" if inner else "it has no two steps"
+        found = "its first step" if number == 0 else repr(edit.before)
+        message = f"patch: wanted a step of {attempt.id} after its first one, found {found}; {known}"
+        raise TraceFieldError(message)
+    last, border = attempt.steps[number - 1], attempt.steps[number]
+    first = _part(attempt, lambda step: step.sequence < border.sequence).model_copy(
+        update={"status": "complete", "error": None, "ended_at": _time(last, "ended_at")}
+    )
+    name = edit.subgoal_id or _free_subgoal(trace, attempt.subgoal_id)
+    tries = [each.attempt_number for each in trace.subgoal_traces if each.subgoal_id == name]
+    second = _moved(_part(attempt, lambda step: step.sequence >= border.sequence), -last.sequence).model_copy(
+        update={
+            "id": _free_id(trace, name),
+            "subgoal_id": name,
+            "description": edit.description,
+            "attempt_number": max(tries, default=0) + 1,
+            "started_at": _time(border, "started_at"),
+        }
+    )
+    return with_attempts(trace, lambda each: (first, second) if each is attempt else (each,))
+
+
+def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace:
+    """Return a trace in which two neighbouring attempts are one.
+
+    Raises:
+        TraceFieldError: there are no such attempts, or the second does not follow the first.
+    """
+    first, second = locate_attempt(trace, edit.first), locate_attempt(trace, edit.second)
+    order = [each.id for each in trace.subgoal_traces]
+    if order.index(second.id) != order.index(first.id) + 1:
+        message = f"patch: wanted two attempts one after the other, found {first.id} and {second.id} apart or turned"
+        raise TraceFieldError(message)
+    shifted = _moved(second, max((step.sequence for step in first.steps), default=0))
+    merged = first.model_copy(
+        update={
+            "description": first.description if edit.description is None else edit.description,
+            "ended_at": second.ended_at,
+            "status": second.status,
+            "error": second.error,
+            "actions_taken": (*first.actions_taken, *shifted.actions_taken),
+            "skills_used": (*first.skills_used, *shifted.skills_used),
+        }
+    )
+    done = with_attempts(trace, lambda each: (merged,) if each is first else () if each is second else (each,))
+    if any(each.subgoal_id == second.subgoal_id for each in done.subgoal_traces):
+        return done
+    failures = tuple(
+        each.model_copy(update={"subgoal_id": first.subgoal_id}) if each.subgoal_id == second.subgoal_id else each
+        for each in done.failures
+    )
+    return done.model_copy(update={"failures": failures})
+
+
+def _part(attempt: SubgoalTrace, keeps: Callable[[Step], bool]) -> SubgoalTrace:
+    update = {
+        "actions_taken": tuple(step for step in attempt.actions_taken if keeps(step)),
+        "skills_used": tuple(step for step in attempt.skills_used if keeps(step)),
+    }
+    return attempt.model_copy(update=update)
+
+
+def _moved(attempt: SubgoalTrace, by: int) -> SubgoalTrace:
+    """Give all steps of an attempt other numbers; their ids, by which patches know them, stay."""
+    update = {
+        "actions_taken": tuple(_numbered(each, each.sequence + by) for each in attempt.actions_taken),
+        "skills_used": tuple(_numbered(each, each.sequence + by) for each in attempt.skills_used),
+    }
+    return attempt.model_copy(update=update)
+
+
+def _numbered(step: Step, sequence: int) -> Step:
+    return step.model_copy(update={"sequence": sequence})
+
+
+def _time(step: Step, name: str) -> datetime | None:
+    """Return when a step began or ended; skills take no time that is recorded."""
+    time = getattr(step, name, None) if isinstance(step, ActionTrace) else None
+    return time if isinstance(time, datetime) else None
+
+
+def _free_subgoal(trace: ExecutionTrace, name: str) -> str:
+    used = {each.subgoal_id for each in trace.subgoal_traces}
+    return next(free for number in count(2) if (free := f"{name}_{number}") not in used)
+
+
+def _free_id(trace: ExecutionTrace, subgoal_id: str) -> str:
+    used = {each.id for each in trace.subgoal_traces} | {step.id for _, step in positions(trace)}
+    return next(free for number in count(1) if (free := f"{subgoal_id}__attempt_{number}") not in used)

@@ -1,0 +1,103 @@
+"""Stand-ins: what is written in the place of a secret that nobody named, of the same length and alphabet."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import string
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.trace.secret_names import is_hex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PUBLIC_KEY: Final = b"eikon stand-in"
+"""For values that nobody finds by trying, and for those that pages make from a public seed."""
+MARK: Final = "eikonredacted"
+SHORT_MARK: Final = "eikon"
+HEX_MARK: Final = "e1c0ded"
+_FULL: Final = 24
+"""Letters and digits from which the whole mark leaves enough of them to tell values apart."""
+_SHORT: Final = 13
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+_KEPT_IN_UUID: Final = (14, 19)
+"""Version and variant (RFC 9562, section 4), which say how it was made."""
+_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+
+
+def stand_in(value: str, key: bytes = PUBLIC_KEY) -> str:
+    """Return the stand-in of a value: same length, digits for digits, letters for letters, all else as it was.
+
+    The same value and key always give the same one, and never the value itself unless it has no letter or digit.
+    """
+    places = [place for place, char in enumerate(value) if char.isascii() and char.isalnum()]
+    kept = {place for found in _ESCAPE.finditer(value) for place in range(found.start(), found.end())}
+    kept |= set(_KEPT_IN_UUID) if _UUID.fullmatch(value) else set()
+    places = [place for place in places if place not in kept]
+    for attempt in range(256):
+        drawn = _drawn(value, places, key + bytes([attempt]))
+        if drawn != value:
+            return drawn
+    return value
+
+
+def is_stand_in(text: str) -> bool:
+    """Say whether a text is known for a stand-in by its look; short ones are not."""
+    lower = "".join(char for char in text if char.isalnum()).lower()
+    marks = (MARK, HEX_MARK) if len(lower) < _SHORT or len(lower) >= _FULL else (SHORT_MARK, HEX_MARK)
+    return lower.startswith(marks)
+
+
+def _drawn(value: str, places: list[int], key: bytes) -> str:
+    chars, chance = list(value), _chance(value, key)
+    marked = dict(zip(places, _mark(value, len(places)), strict=False))
+    upper, lower = string.ascii_uppercase, string.ascii_lowercase
+    if is_hex(value):
+        upper, lower = "ABCDEF", "abcdef"
+    for place in places:
+        old = value[place]
+        alphabet = string.digits if old.isdigit() else upper if old.isupper() else lower
+        drawn = alphabet[next(chance) % len(alphabet)]
+        chars[place] = marked.get(place, drawn)
+    return "".join(chars)
+
+
+def _mark(value: str, length: int) -> str:
+    if value.replace("-", "").isdigit() or length < _SHORT:
+        return ""
+    if is_hex(value):
+        return HEX_MARK.upper() if any(map(str.isupper, value)) else HEX_MARK
+    mark = MARK if length >= _FULL else SHORT_MARK
+    return mark if any(map(str.islower, value)) else mark.upper()
+
+
+def _chance(value: str, key: bytes) -> Iterator[int]:
+    """Yield bytes that nobody foretells without the key."""
+    block = 0
+    while True:
+        yield from hmac.new(key, block.to_bytes(4) + value.encode("utf-8", "surrogatepass"), hashlib.sha256).digest()
+        block += 1
+
+
+def password_stand_in(length: int, classes: tuple[bool, bool, bool, bool], number: int) -> str:
+    """Return what is typed for a password: of its length and with its kinds of characters, in an order of our own.
+
+    `classes` says whether it has small letters, capitals, digits, and others; `number` tells stand-ins apart.
+    """
+    drawn = _chance(str(number), PUBLIC_KEY)
+    alphabets = (string.ascii_lowercase, string.ascii_uppercase, string.digits, "!")
+    wanted = [alphabet for alphabet, is_wanted in zip(alphabets, classes, strict=True) if is_wanted] or alphabets[:1]
+    return "".join((each := wanted[place % len(wanted)])[next(drawn) % len(each)] for place in range(length))
+
+
+def classes_of(value: str) -> tuple[bool, bool, bool, bool]:
+    """Say which kinds of characters a value has."""
+    plain = string.ascii_letters + string.digits
+    return (
+        any(char in string.ascii_lowercase for char in value),
+        any(char in string.ascii_uppercase for char in value),
+        any(char in string.digits for char in value),
+        any(char not in plain for char in value),
+    )

@@ -1,0 +1,76 @@
+"""Known shapes of tokens: what gives access by its look alone, whatever it is called.
+
+Sources: RFC 7519 (JWT), GitHub, GitLab, Slack, Stripe, OpenAI, Google, AWS and npm, each in its page on token formats.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """A token in a text, and the part of it that is secret."""
+
+    kind: str
+    secret: str = field(repr=False)
+    begin: int
+    """Where the token begins."""
+    start: int
+    end: int
+    """Where its secret part does, and where it ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    kind: str
+    begins: tuple[str, ...]
+    """One of these is looked for first, as that is quick."""
+    pattern: re.Pattern[str]
+    """Its only group is the secret part."""
+
+
+def _shape(kind: str, begins: str, pattern: str) -> _Shape:
+    return _Shape(kind, tuple(begins.split()), re.compile(pattern))
+
+
+SHAPES: Final = (
+    _shape("JWT", "eyJ", r"eyJ[\w-]{5,2048}\.[\w-]{2,65536}\.([\w-]{16,2048})(?:\.[\w-]{1,65536}){0,2}"),
+    _shape("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_([A-Za-z0-9]{20,255})"),
+    _shape("GitHub token", "github_pat_", r"github_pat_(\w{22,255})"),
+    _shape("GitLab token", "glpat-", r"glpat-([\w-]{20,})"),
+    _shape("Slack token", "xox", r"xox[abeoprs]-([\w-]{10,})"),
+    _shape("Stripe key", "k_live_ k_test_", r"[rs]k_(?:live|test)_([A-Za-z0-9]{16,})"),
+    _shape("API key", "sk-", r"(?<![\w-])sk-(?:[a-z]+-)*([A-Za-z0-9_]{20,})"),
+    _shape("Google API key", "AIza", r"AIza([\w-]{35})"),
+    _shape("Google access token", "ya29.", r"ya29\.([\w-]{20,})"),
+    _shape("AWS access key", "AKIA ASIA", r"(?<![A-Z0-9])A[KS]IA([A-Z0-9]{16})(?![A-Z0-9])"),
+    _shape("npm token", "npm_", r"npm_([A-Za-z0-9]{36})"),
+)
+PRIVATE_KEY: Final = re.compile(
+    r"-----BEGIN (?:[A-Z ]+ )?PRIVATE KEY-----((?:[A-Za-z0-9+/=\s]|\\n){64,16384}?)-----END"
+)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the tokens of known shape in a text."""
+    for shape in SHAPES:
+        yield from _found(shape, text)
+
+
+def _found(shape: _Shape, text: str) -> Iterator[Token]:
+    """Look for the beginnings first: searching for a fixed text is many times quicker than for a pattern."""
+    for begin in shape.begins:
+        place = text.find(begin)
+        while place >= 0:
+            found = shape.pattern.match(text, place) or shape.pattern.match(text, max(0, place - 1))
+            if found is not None:
+                yield Token(
+                    kind=shape.kind, secret=found[1], begin=found.start(), start=found.start(1), end=found.end(1)
+                )
+            place = text.find(begin, max(place + len(begin), found.end() if found is not None else 0))

@@ -1,0 +1,205 @@
+"""`eikon record --script`: somebody's script or test, unchanged, becomes a bundle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.redact.files import held
+from eikon_engine.trace.bundle import open_bundle
+from tests.attach.watching import kinds, steps
+from tests.browser.pages import PageSite
+from tests.missions.agents import write_script, write_test
+from tests.missions.shop import SHOP_PASSWORD
+from tests.replay.conftest import replay
+from tests.sites.shop import serve_shop
+
+ROOT = Path(__file__).resolve().parents[2]
+USAGE = 2
+
+TWO_TESTS = """
+import os
+
+def test_first(page):
+    page.goto(os.environ["SITE"])
+    page.click("button")
+
+def test_second(page):
+    page.goto(os.environ["SITE"])
+    page.dblclick("button")
+    assert page.title() == "another"
+"""
+
+FAILING = """
+import sys
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    page.goto(sys.argv[1])
+    page.click("button")
+    {end}
+"""
+
+
+def record(*arguments: object, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the command."""
+    return subprocess.run(
+        [sys.executable, "-m", "eikon_engine", "record", *map(str, arguments)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environ},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    """Write a script."""
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def button(site: PageSite) -> str:
+    """Serve a page with a button."""
+    return site.put("<button>Go</button>")
+
+
+def test_a_script_is_recorded_and_certified(tmp_path: Path) -> None:
+    """An order by a script of nobody's making ends as a certified bundle that replays without the shop."""
+    script = write_script(tmp_path)
+    with serve_shop() as shop:
+        done = record("--script", script, "-o", tmp_path / "b", "--mission", "Order a banana", "--", shop.url)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].endswith("b: recorded, 13 actions; certified")
+    assert open_bundle(tmp_path / "b").trace.mission_text == "Order a banana"
+    assert held(tmp_path / "b", {SHOP_PASSWORD.encode()}) == set()
+    assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
+
+
+def test_certifying_may_be_left_for_later(tmp_path: Path) -> None:
+    """A test of pytest is recorded with its name; without a certificate, the next command is named."""
+    test = write_test(tmp_path)
+    with serve_shop() as shop:
+        done = record("--script", test, "-o", tmp_path / "b", "--no-certify", SHOP=shop.url)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"next: eikon certify {tmp_path / 'b'}" in done.stdout
+    assert open_bundle(tmp_path / "b").trace.mission_text.endswith("test_order.py::test_order[chromium]")
+    assert open_bundle(tmp_path / "b").trace.status == "complete"
+    assert not list((tmp_path / "b").glob("certif*"))
+
+
+def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
+    """Two tests are two missions, side by side; the one that fails is a failed one, and so is the command."""
+    test = written(tmp_path, "test_two.py", TWO_TESTS)
+
+    done = record("--script", test, "-o", tmp_path / "b", "--no-certify", SITE=button)
+
+    first, second = (open_bundle(tmp_path / name).trace for name in ("b", "b-2"))
+    assert done.returncode == 1
+    assert (kinds(tmp_path / "b"), kinds(tmp_path / "b-2")) == (["click"], ["double_click"])
+    assert ("test_first" in first.mission_text, "test_second" in second.mission_text) == (True, True)
+    assert (first.status, second.status) == ("complete", "failed")
+    assert "AssertionError" in second.failures[0].message
+
+
+def test_one_test_can_be_chosen(button: str, tmp_path: Path) -> None:
+    """`FILE::NAME` runs that test alone."""
+    test = written(tmp_path, "test_two.py", TWO_TESTS)
+
+    done = record("--script", f"{test}::test_first", "-o", tmp_path / "b", "--no-certify", SITE=button)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert kinds(tmp_path / "b") == ["click"]
+    assert not (tmp_path / "b-2").exists()
+
+
+@pytest.mark.parametrize(
+    ("end", "status", "mission"),
+    [("sys.exit(7)", 7, "failed"), ("1 / 0", 1, "failed"), ("sys.exit(0)", 0, "complete")],
+)
+def test_the_end_of_a_script_is_that_of_the_command(
+    button: str, tmp_path: Path, end: str, status: int, mission: str
+) -> None:
+    """A script that fails is recorded as failed, with what it did until then; its exit status goes on."""
+    script = written(tmp_path, "agent.py", FAILING.format(end=end))
+
+    done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
+
+    assert done.returncode == status, done.stderr
+    assert open_bundle(tmp_path / "b").trace.status == mission
+    assert kinds(tmp_path / "b") == ["click"]
+    if status == 1:
+        assert "ZeroDivisionError" in done.stderr
+        assert "ZeroDivisionError" in open_bundle(tmp_path / "b").trace.failures[0].message
+    if status:
+        assert f"agent.py ended with exit status {status}; what it did until then is recorded" in done.stderr
+
+
+def test_a_script_that_dies_keeps_what_it_did(button: str, tmp_path: Path) -> None:
+    """A process that ends without a word is one line; its journal opens as a bundle."""
+    script = written(
+        tmp_path, "agent.py", FAILING.format(end="import os; page.title(); page.hover('button'); os._exit(9)")
+    )
+
+    done = record("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
+
+    assert done.returncode == USAGE
+    assert "its process ended with status 9 before it was done; what was recorded is kept" in done.stderr
+    assert steps(tmp_path / "b")[0].action.type == "navigate"
+
+
+def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
+    """There is nothing to record: one line, and no bundle."""
+    script = written(tmp_path, "quiet.py", "print('nothing to do')\n")
+
+    done = record("--script", script, "-o", tmp_path / "b")
+
+    assert done.returncode == USAGE
+    assert done.stdout == "nothing to do\n"
+    assert "quiet.py: wanted a browser context of Playwright to record, found none" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (["--script", "missing.py"], "wanted a Python script or a test of pytest at missing.py, found none"),
+        (["--script", "missing.py", "--trace", "b"], "found --trace and --script"),
+        ([], "wanted one of --trace, --script and --url, which say where the mission comes from, found none"),
+        (["--script", "a.py", "--clock", "stepped"], "--script has no use for --clock; leave it out"),
+        (["--script", "a.py", "--var", "a=b"], "--script has no use for --var; leave it out"),
+    ],
+)
+def test_wrong_usage_is_one_line(tmp_path: Path, arguments: list[str], wanted: str) -> None:
+    """What cannot be recorded is told, with what would do."""
+    done = record(*arguments, "-o", tmp_path / "b")
+
+    assert done.returncode == USAGE
+    assert wanted in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_folder_that_is_taken_is_refused(button: str, tmp_path: Path) -> None:
+    """A second recording into one folder leaves the first as it was."""
+    script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
+    asked = ("--script", script, "-o", tmp_path / "b", "--no-certify", "--", button)
+    assert record(*asked).returncode == 0
+    before = (tmp_path / "b" / "trace.json").read_bytes()
+
+    done = record(*asked)
+
+    assert done.returncode == USAGE
+    assert "already" in done.stderr
+    assert "wanted a browser context of Playwright to record, found none that could be recorded" in done.stderr
+    assert (tmp_path / "b" / "trace.json").read_bytes() == before

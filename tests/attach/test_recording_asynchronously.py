@@ -1,0 +1,131 @@
+"""The same for agents that drive the asynchronous API."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, async_playwright
+
+from eikon_engine.attach import AgentMission, AttachOptions, record_mission
+from eikon_engine.browser.find import find_browser
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.errors import UsageError
+from eikon_engine.trace.bundle import open_bundle
+from tests.attach.watching import QUICK, kinds
+from tests.browser.pages import PageSite
+from tests.missions.agents import order_asynchronously
+from tests.replay.conftest import replay
+from tests.sites.shop import serve_shop
+
+
+@asynccontextmanager
+async def opened_page() -> AsyncIterator[Page]:
+    """Open a page in a browser of its own."""
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+        yield await browser.new_page()
+        await browser.close()
+
+
+def run(folder: Path, agent: Callable[[Page, AgentMission], Awaitable[None]], options: AttachOptions = QUICK) -> None:
+    """Let an agent work, recorded."""
+
+    async def work() -> None:
+        async with (
+            opened_page() as page,
+            record_mission(page, mission_text="Try it", directory=folder, options=options) as mission,
+        ):
+            await agent(page, mission)
+
+    asyncio.run(work())
+
+
+def test_an_asynchronous_agent_is_recorded_and_certified(tmp_path: Path) -> None:
+    """Order in the shop by awaiting every call: certified in the end, and replayed without the shop."""
+    reports = []
+
+    async def agent(page: Page, mission: AgentMission) -> None:
+        reports.append(mission)
+        await order_asynchronously(page, shop.url)
+
+    with serve_shop() as shop:
+        run(tmp_path / "b", agent, AttachOptions(certify=CertifyOptions(runs=2)))
+
+    assert reports[0].report is not None
+    assert reports[0].report.status == "certified"
+    assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
+
+
+def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None:
+    """An asynchronous agent awaits the output of a skill, and enters subgoals by either kind of block."""
+    url = site.put("<table id=t><tr><th>Name</th></tr><tr><td>Banana</td></tr></table><button>Go</button>")
+    outputs = []
+
+    async def agent(page: Page, mission: AgentMission) -> None:
+        async with mission.subgoal("Look"):
+            await page.goto(url)
+            outputs.append(await mission.skill("extract_table", parameters={"selector": "#t"}))
+        with mission.subgoal("Press"):
+            await page.click("button")
+
+    run(tmp_path / "b", agent)
+
+    look, press = open_bundle(tmp_path / "b").trace.subgoal_traces
+    assert [skill.output for skill in look.skills_used] == outputs
+    assert "Banana" in str(outputs)
+    assert [step.action.type for step in press.actions_taken] == ["click"]
+
+
+def test_calls_at_once_are_recorded_as_they_were_sent(site: PageSite, tmp_path: Path) -> None:
+    """An agent that gathers several calls has all of them in the recording, in the order in which they began."""
+    url = site.put("<input id=a><input id=b><input id=c>")
+
+    async def agent(page: Page, _mission: AgentMission) -> None:
+        await page.goto(url)
+        await asyncio.gather(*(page.fill(f"#{name}", name) for name in "abc"))
+
+    run(tmp_path / "b", agent)
+
+    assert kinds(tmp_path / "b") == ["fill", "fill", "fill"]
+
+
+def test_an_agent_that_is_cancelled_has_aborted(site: PageSite, tmp_path: Path) -> None:
+    """A deadline around the agent ends the recording with it: aborted, and read back."""
+    url = site.put("<p>here")
+
+    async def agent(page: Page) -> None:
+        async with (
+            asyncio.timeout(2),
+            record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK),
+        ):
+            await page.goto(url)
+            await page.click("#never")
+
+    async def work() -> None:
+        async with opened_page() as page:
+            with pytest.raises(TimeoutError):
+                await agent(page)
+
+    asyncio.run(work())
+
+    assert open_bundle(tmp_path / "b").trace.status == "aborted"
+    assert kinds(tmp_path / "b") == ["click"]
+
+
+def test_a_block_of_the_wrong_kind_is_refused(tmp_path: Path) -> None:
+    """`with` around an asynchronous agent is one clear line, and leaves nothing behind."""
+
+    async def work() -> None:
+        async with opened_page() as page:
+            with record_mission(page, mission_text="Wrong", directory=tmp_path / "b", options=QUICK):
+                pass
+
+    with pytest.raises(UsageError, match=r"^wanted `async with record_mission\(…\)` around an agent that drives"):
+        asyncio.run(work())
+
+    assert not (tmp_path / "b").exists()

@@ -1,0 +1,119 @@
+"""Replays of a mission that began signed in: the recorded network needs no session, a site needs one of today."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from aiohttp import web
+
+from eikon_engine.errors import SecretMissingError, UsageError
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.trace.actions import Assert, AssertText, Navigate
+from tests.missions.shop import css
+from tests.redact.test_login import left_in
+from tests.replay.conftest import replay
+from tests.sites.async_loopback import hide_the_server, running_application
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SESSION = "9f86d081884c7d659a2feaa0c55ad015"
+STORED = "kJ83hdPq0zLmWv7TnXy2"
+
+
+async def _home(request: web.Request) -> web.Response:
+    who = "Ada" if request.cookies.get("sid") == SESSION else "nobody"
+    text = f"<!doctype html><title>Home</title><h1>{who}</h1><script>document.title = localStorage.token</script>"
+    return web.Response(text=text, content_type="text/html")
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    """Serve a page that knows who is signed in."""
+    application = web.Application()
+    application.on_response_prepare.append(hide_the_server)
+    application.add_routes([web.get("/", _home)])
+    with running_application(application, (0,)) as ports:
+        yield f"http://127.0.0.1:{ports[0]}"
+
+
+def signed_in(site: str, folder: Path) -> Path:
+    """Write a storage state with a session."""
+    cookie = {"name": "sid", "value": SESSION, "domain": "127.0.0.1", "path": "/", "expires": -1, "httpOnly": True}
+    storage = {"origin": site, "localStorage": [{"name": "token", "value": STORED}]}
+    state = {"cookies": [{**cookie, "secure": False, "sameSite": "Lax"}], "origins": [storage]}
+    (folder / "state.json").write_text(json.dumps(state), encoding="utf-8")
+    return folder / "state.json"
+
+
+@pytest.fixture
+def bundle(site: str, tmp_path: Path) -> Path:
+    """Record a mission that begins signed in."""
+
+    async def record() -> None:
+        options = RecordOptions(
+            storage_state=signed_in(site, tmp_path), extra_http_headers={"X-Trace": "on", "X-Color": "blue"}
+        )
+        async with (
+            open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
+            mission.subgoal("Look"),
+        ):
+            await mission.perform(Navigate(url=f"{site}/"))
+            await mission.perform(Assert(expectation=AssertText(target=css("h1"), text="Ada")))
+
+    asyncio.run(record())
+    return tmp_path / "b"
+
+
+def test_a_sealed_replay_needs_no_session(bundle: Path, tmp_path: Path) -> None:
+    """The session is in no file, and the mission begins with its stand-in."""
+    outcome = replay(bundle, tmp_path / "run", secrets={})
+
+    assert left_in(bundle, {"session": SESSION, "stored": STORED}) == set()
+    assert outcome.verdict == "faithful"
+
+
+def test_a_live_replay_asks_for_a_session(bundle: Path, tmp_path: Path) -> None:
+    """It says that what the recording began with is redacted, and how another session is given."""
+    with pytest.raises(SecretMissingError, match="its storage state; give one with --storage-state FILE"):
+        replay(bundle, tmp_path / "run", secrets={}, network="live")
+
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_live_replay_begins_with_the_session_that_is_given(site: str, bundle: Path, tmp_path: Path) -> None:
+    """The site knows who is there; with the session of the recording nothing differs."""
+    state = signed_in(site, tmp_path)
+
+    outcome = replay(bundle, tmp_path / "run", secrets={}, network="live", storage_state=state)
+
+    assert outcome.divergences == ()
+    assert left_in(tmp_path / "run", {"session": SESSION, "stored": STORED}) == set()
+
+
+def test_a_sealed_replay_refuses_a_session(bundle: Path, tmp_path: Path) -> None:
+    """It begins as the recording did, and nothing else would be faithful."""
+    with pytest.raises(UsageError, match="--storage-state wants --network live"):
+        replay(bundle, tmp_path / "run", secrets={}, storage_state=tmp_path / "state.json")
+
+
+def test_a_header_that_was_redacted_is_asked_for(site: str, tmp_path: Path) -> None:
+    """A header without a name for its value is in no file, so that a live replay cannot send it."""
+
+    async def record() -> None:
+        options = RecordOptions(extra_http_headers={"Authorization": f"Bearer {SESSION}"})
+        async with (
+            open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
+            mission.subgoal("Look"),
+        ):
+            await mission.perform(Navigate(url=f"{site}/"))
+
+    asyncio.run(record())
+
+    assert left_in(tmp_path / "b", {"session": SESSION}) == set()
+    with pytest.raises(SecretMissingError, match=r"its header Authorization; name the value in RecordOptions.secrets"):
+        replay(tmp_path / "b", tmp_path / "run", secrets={}, network="live")

@@ -1,0 +1,73 @@
+"""A login is recorded without anything that would let another one in, and replays all the same."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from eikon_engine.certify.certify import certify
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.redact.files import held
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.encodings import ENCODINGS
+from tests.missions.login import see_the_account
+from tests.replay.conftest import replay
+from tests.sites.login import PASSWORD, serve_login
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Recorded(NamedTuple):
+    """A bundle, and the values that the site gave out while it was recorded."""
+
+    bundle: Path
+    given: Mapping[str, str]
+
+
+@pytest.fixture(scope="module", params=["stepped", "natural"])
+def recorded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Record the mission by each clock; the site is gone afterwards."""
+    folder = tmp_path_factory.mktemp(request.param) / "b"
+    given = record(folder, RecordOptions(clock=request.param))
+    return Recorded(folder, given)
+
+
+def record(folder: Path, options: RecordOptions) -> Mapping[str, str]:
+    """Record the mission on a fresh site, and return what it gave out."""
+    with serve_login() as site:
+
+        async def drive() -> None:
+            async with open_recorder(folder, mission_text="See the account", options=options) as mission:
+                await see_the_account(mission, site.url)
+
+        asyncio.run(drive())
+        return {**site.given, "password": PASSWORD}
+
+
+def left_in(folder: Path, values: Mapping[str, str]) -> set[str]:
+    """Name the values that stand in a file below a folder, in any encoding, blobs unpacked."""
+    needles = {encode(value).encode(): name for name, value in values.items() for _, encode in ENCODINGS}
+    return {needles[each] for each in held(folder, set(needles))}
+
+
+def test_nothing_that_lets_in_is_in_any_file(recorded: Recorded, tmp_path: Path) -> None:
+    """Search bundle and artifacts by bytes: no password, cookie, code, token or key; the replay is faithful."""
+    outcome = replay(recorded.bundle, tmp_path / "run", secrets={})
+
+    assert left_in(recorded.bundle, recorded.given) == set()
+    assert left_in(tmp_path / "run", recorded.given) == set()
+    assert outcome.divergences == ()
+    assert outcome.reasons == ()
+    assert outcome.verdict == "faithful"
+
+
+def test_the_bundle_can_be_certified_without_the_password(recorded: Recorded) -> None:
+    """Certify with the site gone and no secret given: all runs agree with the recording, and nothing is proposed."""
+    certification = asyncio.run(certify(open_bundle(recorded.bundle), CertifyOptions(runs=2)))
+
+    assert certification.report.status == "certified"

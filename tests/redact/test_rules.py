@@ -1,0 +1,53 @@
+"""Rules of a recording, as a command is given them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.redact import RedactionRules
+from eikon_engine.shell import run_command
+from eikon_engine.trace.actions import Navigate
+from tests.browser.pages import Answer, serve_pages
+from tests.redact.test_login import left_in
+from tests.replay.conftest import replay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WIDGET, KEPT = "kJ83hdPq0zLmWv7T", "pQ55mnbVcxZ1lKjH"
+
+
+def test_a_pattern_that_is_none_ends_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, and nothing is recorded."""
+    bundle = "tests/data/traces/shop_passing"
+    arguments = ["record", "--trace", bundle, "-o", str(tmp_path / "b"), "--redact-pattern", "("]
+
+    assert run_command(eikon, arguments, "eikon") == 2
+    assert "wanted a regular expression of secret values, found '('" in capsys.readouterr().err
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
+    """A name that is added is replaced, one that is kept is not, and the replay is faithful."""
+    rules = RedactionRules(names=("widget",), keep=("token",))
+    with serve_pages() as site:
+        script = f"const given = {{widget: '{WIDGET}', token: '{KEPT}'}}; document.title = given.token"
+        site.answers["/"] = Answer(body=f"<!doctype html><title>T</title><script>{script}</script>")
+
+        async def drive() -> None:
+            options = RecordOptions(redaction=rules)
+            async with (
+                open_recorder(tmp_path / "b", mission_text="Look", options=options) as mission,
+                mission.subgoal("Look"),
+            ):
+                await mission.perform(Navigate(url=f"{site.url}/"))
+
+        asyncio.run(drive())
+
+    assert left_in(tmp_path / "b", {"widget": WIDGET, "kept": KEPT}) == {"kept"}
+    assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"

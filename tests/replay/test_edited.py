@@ -1,0 +1,173 @@
+"""Edited bundles and variables in a real browser: what is not known any more is never a pass."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from click.testing import CliRunner
+
+from eikon_engine.certify.certify import accept, certify
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.cli.trace import trace_command
+from eikon_engine.errors import UsageError, VariableMissingError
+from eikon_engine.record import RecordOptions
+from eikon_engine.record.rerecord import rerecord
+from eikon_engine.trace.bundle import open_bundle
+from tests.replay.conftest import SECRETS, Recorded, replay
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.certify.certification import CertificationReport
+
+TYPE = "find_banana__attempt_1_action_003"
+SKILLS = ("compare_prices__attempt_1_skill_002", "find_banana__attempt_1_skill_005")
+
+
+def edit(command: str, bundle: Path, *arguments: str, to: Path) -> Path:
+    """Make a changed copy of a bundle, as the command does."""
+    line = [command, str(bundle), *arguments, "-o", str(to)]
+    result = CliRunner().invoke(trace_command, line, standalone_mode=False)
+    if result.exception is not None:
+        raise result.exception
+    return to
+
+
+def certified(bundle: Path) -> CertificationReport:
+    """Certify a bundle, with whatever is proposed."""
+    opened = open_bundle(bundle)
+    return accept(opened, asyncio.run(certify(opened, CertifyOptions(runs=2, secrets=SECRETS))))
+
+
+@pytest.fixture
+def with_variable(recorded: Recorded, tmp_path: Path) -> Path:
+    """Let the text that is searched for be a variable."""
+    bundle = recorded.bundles["banana"]
+    return edit("set", bundle, TYPE, "action.text={{fruit}}", "--var", "fruit=banana", to=tmp_path / "variable")
+
+
+def test_an_edited_text_asks_for_what_is_not_recorded(recorded: Recorded, tmp_path: Path) -> None:
+    """Search for something else: its request has no recorded answer, and no rule is proposed that gives it one."""
+    copy = edit("set", recorded.bundles["banana"], TYPE, "action.text=carrot", to=tmp_path / "copy")
+
+    outcome = replay(copy, tmp_path / "run")
+
+    once = CertifyOptions(runs=2, rounds=2, doublings=0, secrets=SECRETS)
+    report = asyncio.run(certify(open_bundle(copy), once)).report
+    first = outcome.divergences[0]
+    assert (report.status, report.certificate) == ("diverged", None)
+    assert "add_rule" not in report.model_dump_json()
+    assert (outcome.verdict, first.code, first.sequence) == ("diverged", "request-not-recorded", 4)
+    assert "q=carrot" in first.observed
+    assert any(each.startswith("edited: set action.text") for each in outcome.warnings)
+
+
+def test_a_mission_without_one_of_its_steps_is_no_pass_until_it_is_certified(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    """Leave a key press out: all later steps meet the recorded network, prove nothing, and get baselines."""
+    step = "find_banana__attempt_1_action_002"
+    copy = edit("delete", recorded.bundles["banana"], step, to=tmp_path / "copy")
+
+    before = replay(copy, tmp_path / "run")
+    report = certified(copy)
+    after = replay(copy, tmp_path / "run")
+
+    assert (before.verdict, before.exit_status, before.certified) == ("unverifiable", 3, "none")
+    assert (report.status, report.accepted) == ("certified", True)
+    assert (after.verdict, after.certified) == ("faithful", "certified")
+
+
+def test_steps_that_only_look_leave_everything_comparable(recorded: Recorded, tmp_path: Path) -> None:
+    """Leave an assertion out, and draw the border of a subgoal anew: the rest is faithful as it was."""
+    bundle = recorded.bundles["banana"]
+    shorter = edit("delete", bundle, "add_to_cart__attempt_1_action_009", to=tmp_path / "shorter")
+    options = ("--before", "add_to_cart__attempt_1_action_005", "--description", "Review it")
+    split = edit("split", shorter, "add_to_cart__attempt_1", *options, to=tmp_path / "split")
+    merged = edit("merge", split, "compare_prices__attempt_1", "find_banana__attempt_1", to=tmp_path / "merged")
+
+    outcome = replay(merged, tmp_path / "run")
+
+    assert outcome.verdict == "faithful"
+    assert [each.id for each in outcome.subgoals] == [
+        "compare_prices__attempt_1",
+        "add_to_cart__attempt_1",
+        "add_to_cart_2__attempt_1",
+        "check_cart__attempt_1",
+    ]
+
+
+@pytest.mark.parametrize(("selector", "verdict"), [("input[type=search]", "faithful"), ("#quantity", "diverged")])
+def test_another_way_to_the_same_element_is_proved(
+    recorded: Recorded, tmp_path: Path, selector: str, verdict: str
+) -> None:
+    """A new selector that finds the recorded element is faithful, and one that does not diverges."""
+    bundle = recorded.bundles["banana"]
+    change = f"action.target.selector={selector}"
+    copy = edit("set", bundle, TYPE, change, "--same-element", to=tmp_path / "copy")
+
+    assert replay(copy, tmp_path / "run").verdict == verdict
+
+
+def test_a_variable_has_its_recorded_value_unless_it_is_given_another(with_variable: Path, tmp_path: Path) -> None:
+    """Sealed, the recorded value is faithful, given or not; with another one its request is not recorded."""
+    recorded_value = replay(with_variable, tmp_path / "run")
+    given = replay(with_variable, tmp_path / "run", variables={"fruit": "banana"})
+    other = replay(with_variable, tmp_path / "run", variables={"fruit": "carrot"})
+
+    assert (recorded_value.verdict, given.verdict) == ("faithful", "faithful")
+    assert other.divergences[0].code == "request-not-recorded"
+
+
+def test_another_value_does_the_mission_on_a_live_site(recorded: Recorded, with_variable: Path, tmp_path: Path) -> None:
+    """Buy a carrot: every action succeeds, and nothing that was recorded of the banana is taken for a proof."""
+    recorded.shop.restart()
+
+    outcome = replay(with_variable, tmp_path / "run", network="live", variables={"fruit": "carrot"})
+
+    steps = [step for subgoal in outcome.subgoals for step in subgoal.steps]
+    assert (outcome.verdict, outcome.is_whole, outcome.divergences) == ("unverifiable", True, ())
+    assert any(each.kind == "action" and "'carrot'" in each.label for each in steps)
+    assert any("recorded as 'banana'" in each for each in outcome.warnings)
+    assert any(
+        "Carrot" in page.title
+        for step in steps
+        if step.kind == "action" and step.observation is not None
+        for page in step.observation.pages
+    )
+
+
+def test_a_mission_is_recorded_anew_with_another_value(recorded: Recorded, with_variable: Path, tmp_path: Path) -> None:
+    """The new bundle keeps the variable, with the value of this time, and is faithful by itself."""
+    source = edit("delete", with_variable, *SKILLS, to=tmp_path / "source")
+    recorded.shop.restart()
+
+    asyncio.run(rerecord(open_bundle(source), tmp_path / "new", RecordOptions(variables={"fruit": "carrot"})))
+
+    trace = open_bundle(tmp_path / "new").trace
+    assert (trace.variables, trace.warnings) == ({"fruit": "carrot"}, ())
+    assert '"text":"{{fruit}}"' in trace.model_dump_json()
+    assert replay(tmp_path / "new", tmp_path / "run").verdict == "faithful"
+
+
+def test_what_is_wrong_with_variables_is_told_before_anything_is_written(
+    recorded: Recorded, with_variable: Path, tmp_path: Path
+) -> None:
+    """A value for nothing, and a variable without one, end replays and certifications before a browser starts."""
+    needed = edit("set", with_variable, "--var", "fruit", to=tmp_path / "needed")
+
+    for bundle, given, error in (
+        (needed, {}, VariableMissingError),
+        (with_variable, {"frut": "carrot"}, UsageError),
+        (recorded.bundles["banana"], {"fruit": "carrot"}, UsageError),
+    ):
+        with pytest.raises(error, match="--var"):
+            replay(bundle, tmp_path / "run", variables=given)
+        with pytest.raises(error, match="--var"):
+            asyncio.run(certify(open_bundle(bundle), CertifyOptions(secrets=SECRETS, variables=given)))
+        with pytest.raises(error, match="--var"):
+            asyncio.run(rerecord(open_bundle(bundle), tmp_path / "new", RecordOptions(variables=given)))
+    assert not (tmp_path / "run").exists()
+    assert not (tmp_path / "new").exists()

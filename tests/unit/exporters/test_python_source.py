@@ -1,0 +1,106 @@
+"""Whatever a text holds, it stays a text in the source, and no line is too long."""
+
+from __future__ import annotations
+
+import ast
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from eikon_engine.exporters.python_source import Block, Grid, call, comment, docstring, quoted, raw, render
+
+ODD = [
+    '"',
+    "'",
+    '"""',
+    "'''",
+    "\\",
+    "\n",
+    "\r",
+    "\u2028",
+    "\x85",
+    "\x0c",
+    "\x00",
+    "\ud800",
+    "{{",
+    "}",
+    "#",
+    "é",
+    " ",
+    "a",
+]
+TEXTS = st.text(max_size=200) | st.lists(st.sampled_from(ODD), max_size=200).map("".join)
+LONGEST = 120
+
+
+def lines_of(source: str) -> list[str]:
+    """Read a source back in lines, none of which may be too long."""
+    lines = source.split("\n")
+    assert max(map(len, lines)) <= LONGEST
+    return lines
+
+
+@given(TEXTS)
+@example('")\nimport os\n("')
+def test_a_text_is_one_literal_on_one_line(text: str) -> None:
+    """It reads back as itself, and holds no line separator of any kind."""
+    assert ast.literal_eval(quoted(text)) == text
+    assert len(quoted(text).splitlines()) == 1
+    assert ast.literal_eval(raw(text)) == text
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4), st.integers(0, 3))
+def test_a_long_call_is_the_same_call(texts: list[str], depth: int) -> None:
+    """Breaking lines changes nothing but lines."""
+    line = call("page.locator", quoted(texts[0])) + call(
+        ".click", *map(quoted, texts[1:]), name=texts[0], position=[1.5]
+    )
+    blocks = [line]
+    for _ in range(depth):
+        blocks = [Block("if page:", tuple(blocks))]  # type: ignore[list-item] # statements of every kind
+
+    source = "\n".join(lines_of("\n".join(render(blocks))))
+
+    plain = "\n".join([*("    " * number + "if page:" for number in range(depth)), "    " * depth + line])
+    assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(plain))
+
+
+@given(TEXTS)
+def test_a_long_comparison_is_the_same_comparison(text: str) -> None:
+    """A text that has no brackets around it gets some."""
+    line = f"assert page.title() == {quoted(text)}"
+
+    source = "\n".join(lines_of("\n".join(render([line]))))
+
+    assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(line))
+
+
+@given(st.lists(st.lists(TEXTS, min_size=1, max_size=3), min_size=1, max_size=4))
+def test_a_grid_is_one_list(rows: list[list[str]]) -> None:
+    """A table is a flat list of its cells, a row a line."""
+    grid = Grid("len(", tuple(tuple(map(quoted, row)) for row in rows))
+
+    source = "\n".join(lines_of("\n".join(render([grid]))))
+
+    assert ast.literal_eval(source.removeprefix("len")) == [text for row in rows for text in row]
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=4))
+@example(['"""\nimport os\n"""'])
+@example(["ends with \\"])
+@example(["- a" * 90, "- b"])
+def test_a_docstring_is_nothing_but_text(texts: list[str]) -> None:
+    """It ends where it is meant to."""
+    (statement,) = ast.parse("\n".join(lines_of(docstring(texts)))).body
+
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Constant)
+
+
+@given(TEXTS)
+def test_a_comment_is_nothing_but_comment(text: str) -> None:
+    """No part of it is code."""
+    lines = comment(text)
+
+    assert ast.parse("\n".join(lines)).body == []
+    assert all(line.startswith("#") for line in "\n".join(lines).splitlines())
