@@ -254,7 +254,8 @@ class Onlooker:
             for each in params.get("payloads") or ()
         ]
         for path in map(Path, params.get("localPaths") or ()):
-            given.append((path.name, None, path.read_bytes()))  # noqa: PERF401 - a list of two kinds
+            if path.is_file():  # the call says what is wrong with any other
+                given.append((path.name, None, path.read_bytes()))
         return tuple(
             FileInput(
                 name=name,
