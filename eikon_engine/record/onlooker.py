@@ -253,9 +253,8 @@ class Onlooker:
             (each["name"], each.get("mimeType"), base64.b64decode(each["buffer"]))
             for each in params.get("payloads") or ()
         ]
-        for path in map(Path, params.get("localPaths") or ()):
-            if path.is_file():  # the call says what is wrong with any other
-                given.append((path.name, None, path.read_bytes()))
+        paths = map(Path, params.get("localPaths") or ())
+        given += [(path.name, None, path.read_bytes()) for path in paths if path.is_file()]
         return tuple(
             FileInput(
                 name=name,
