@@ -70,7 +70,7 @@ def _validated(fields: Fields, name: str) -> Action:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"][1:]))
-        message = f"{name} with {place}={first['input']!r} is more than an action can say: {first['msg']}"
+        message = f"{name} with this {place} is more than an action can say: {first['msg']}"
         raise UnspokenError(message) from error
 
 

@@ -253,8 +253,8 @@ class Onlooker:
             (each["name"], each.get("mimeType"), base64.b64decode(each["buffer"]))
             for each in params.get("payloads") or ()
         ]
-        for path in map(Path, params.get("localPaths") or ()):
-            given.append((path.name, None, path.read_bytes()))  # noqa: PERF401 - a list of two kinds
+        paths = map(Path, params.get("localPaths") or ())
+        given += [(path.name, None, path.read_bytes()) for path in paths if path.is_file()]
         return tuple(
             FileInput(
                 name=name,

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Error, Page
 
 from eikon_engine.redact.files import held
-from eikon_engine.trace.actions import Click, Drag, FileInput, Fill, InsertText, Mouse, SelectOption, SetInputFiles
+from eikon_engine.trace.actions import Click, Drag, FileInput, Fill, Mouse, SelectOption, SetInputFiles
 from eikon_engine.trace.execution import Failed, Succeeded
 from tests.attach.watching import deeds, kinds, steps, warnings, watched
 from tests.browser.pages import Answer, PageSite
@@ -389,15 +389,3 @@ def test_a_press_at_an_unknown_place_is_told(chromium: Browser, site: PageSite, 
 
     assert kinds(tmp_path / "b") == ["note"]
     assert "where the pointer was is not known" in warnings(tmp_path / "b")
-
-
-def test_texts_of_the_keyboard_are_kept(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
-    """What goes to whatever has the focus is recorded with its text, key by key or at once."""
-    with watched(chromium, tmp_path / "b") as agent:
-        agent.page.goto(site.put(FORM))
-        agent.page.focus("#text")
-        agent.page.keyboard.type("ab")
-        agent.page.keyboard.insert_text("cd")
-
-    texts = [(deed.text, deed.key_by_key) for deed in deeds(tmp_path / "b") if isinstance(deed, InsertText)]
-    assert texts == [("ab", True), ("cd", False)]

@@ -9,18 +9,22 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Dialog, Page, async_playwright
 
 from eikon_engine.attach import AgentMission, AttachOptions, record_mission
 from eikon_engine.browser.find import find_browser
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.bundle import open_bundle
-from tests.attach.watching import QUICK, kinds
-from tests.browser.pages import PageSite
+from tests.attach.watching import QUICK, kinds, steps
+from tests.browser.pages import Answer, PageSite
 from tests.missions.agents import order_asynchronously
 from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
+
+ASKING = """<button id=ask onclick="said = prompt('Name?')">Ask</button>
+<button id=open onclick="window.open('about:blank')">Open</button> <a id=load href=/file.bin download>Load</a>
+<input type=file id=file aria-label=File> <button id=choose onclick="file.click()">Choose</button>"""
 
 
 @asynccontextmanager
@@ -79,6 +83,45 @@ def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None
     assert [skill.output for skill in look.skills_used] == outputs
     assert "Banana" in str(outputs)
     assert [step.action.type for step in press.actions_taken] == ["click"]
+
+
+def test_what_pages_ask_for_is_awaited_and_recorded(site: PageSite, tmp_path: Path) -> None:
+    """Dialogs, popups, downloads and file choosers that an asynchronous agent waits for are in the recording."""
+    site.answers["/file.bin"] = Answer(body=b"file", content_type="application/octet-stream")
+    url = site.put(ASKING)
+    said = []
+
+    async def accept(dialog: Dialog) -> None:
+        await dialog.accept("Ada")
+
+    async def agent(page: Page, _mission: AgentMission) -> None:
+        await page.goto(url)
+        page.once("dialog", accept)
+        await page.click("#ask")
+        said.append(await page.evaluate("said"))
+        async with page.expect_popup() as opening:
+            await page.click("#open")
+        await (await opening.value).close()
+        async with page.expect_download() as loading:
+            await page.click("#load")
+        said.append((await loading.value).suggested_filename)
+        async with page.expect_file_chooser() as choosing:
+            await page.click("#choose")
+        await (await choosing.value).set_files({"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"})
+
+    run(tmp_path / "b", agent)
+
+    assert said == ["Ada", "file.bin"]
+    assert kinds(tmp_path / "b") == [
+        "answer_dialog",
+        "click",
+        "click",
+        "close_page",
+        "click",
+        "click",
+        "set_input_files",
+    ]
+    assert [len(step.observation.downloads) for step in steps(tmp_path / "b") if step.observation][5] == 1
 
 
 def test_calls_at_once_are_recorded_as_they_were_sent(site: PageSite, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Dialog, Page, Route, expect
 
 from eikon_engine.attach import record_mission
+from eikon_engine.browser.attached.view import impl_of
 from tests.attach.watching import QUICK, deeds, kinds, warnings, watched
 from tests.browser.pages import Answer, PageSite
 
@@ -99,6 +100,7 @@ def test_an_agent_sees_what_it_would_see(chromium: Browser, site: PageSite, tmp_
         agent(watching.page, url, recorded)
 
     assert recorded == alone
+    assert "CDPSession" not in warnings(tmp_path / "b")
     assert "click" in kinds(tmp_path / "b") or agent is look_around
 
 
@@ -154,6 +156,8 @@ def test_after_the_block_nothing_is_heard(chromium: Browser, site: PageSite, tmp
     url = site.put("<button>Go</button>")
     context = chromium.new_context()
     page = context.new_page()
+    connection = impl_of(page)._connection  # noqa: SLF001 - what every call goes through
+    sends = connection.send_message_to_server
     with record_mission(page, mission_text="Try it", directory=tmp_path / "b", options=QUICK):
         page.goto(url)
     before = sorted((path, path.read_bytes()) for path in (tmp_path / "b").rglob("*") if path.is_file())
@@ -161,4 +165,20 @@ def test_after_the_block_nothing_is_heard(chromium: Browser, site: PageSite, tmp
     page.goto(url + "?later")
     context.close()
 
+    assert connection.send_message_to_server == sends
+
     assert sorted((path, path.read_bytes()) for path in (tmp_path / "b").rglob("*") if path.is_file()) == before
+
+
+def test_two_recordings_hear_the_agent_and_not_each_other(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A context that is recorded twice has the same actions in both bundles, and no warning of the other's work."""
+    url = site.put("<button>Go</button>")
+    with (
+        watched(chromium, tmp_path / "outer") as agent,
+        record_mission(agent.page, mission_text="Try it", directory=tmp_path / "inner", options=QUICK),
+    ):
+        agent.page.goto(url)
+        agent.page.click("button")
+
+    assert kinds(tmp_path / "outer") == kinds(tmp_path / "inner") == ["click"]
+    assert warnings(tmp_path / "outer") == warnings(tmp_path / "inner") == ""

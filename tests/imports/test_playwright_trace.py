@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from playwright.async_api import Error
 
 from eikon_engine.browser.find import find_browser
 from eikon_engine.cli.main import eikon
@@ -91,7 +93,8 @@ async def _look_at_the_cart(page: Page, url: str) -> None:
     await page.locator("#cart-lines .remove").click()
     async with page.expect_popup() as popup:
         await page.locator("#open-help").click()
-    await (await popup.value).locator("#close-help").click()
+    with suppress(Error):  # the page may close before it has told of the click
+        await (await popup.value).locator("#close-help").click()
     await page.goto(f"{url}/prices")
     async with page.expect_download():
         await page.locator("#sample-invoice").click()

@@ -37,6 +37,8 @@ class HeardSockets(LiveSockets):
         self.background = Background(session.ledger)
         self._heard: dict[str, _Heard] = {}
         self._count = 0
+        self.unheard: list[str] = []
+        """What the browser did not tell."""
 
     def hear(self, devtools: DevTools) -> None:
         """Listen to the sockets of a page."""
@@ -70,6 +72,11 @@ class HeardSockets(LiveSockets):
         frame = event["response"]
         text = frame["payloadData"]
         content = text if frame["opcode"] == TEXT_FRAME else base64.b64decode(text)
+        if sender == "page" and not content and not isinstance(content, str):
+            self.unheard.append(
+                f"{self.session.redactor.text(heard.url)}: a message of the page is not known, as the browser does not "
+                "tell what a Blob holds; replays do not meet it"
+            )
         if sender == "page":
             self.note_sent(heard.ordinal, heard.url, content)
         self.inform(lambda listener: listener.message(heard.ordinal, sender, content))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from eikon_engine.browser.attached.view import OURS
+from eikon_engine.browser.attached.view import OURS, ours
 from eikon_engine.errors import UsageError
 
 if TYPE_CHECKING:
@@ -75,7 +75,8 @@ class Tap:
         from playwright.async_api import Error
 
         try:
-            return self._send_ours(target, method, params, {"internal": True, "timeout": 0})
+            with ours():
+                return self._send_ours(target, method, params, {"internal": True, "timeout": 0})
         except Error:
             return None
 

@@ -43,7 +43,8 @@ class WatchedTraffic(LiveTraffic):
     def outcome(self) -> NetworkOutcome:
         """Say what has no answer because a page did not wait for it."""
         told = super().outcome()
-        return told.model_copy(update={"notes": (*told.notes, *dict.fromkeys(self._given_up))})
+        unheard = self.sockets.unheard if isinstance(self.sockets, HeardSockets) else []
+        return told.model_copy(update={"notes": (*told.notes, *dict.fromkeys((*self._given_up, *unheard)))})
 
     def _on_failed(self, request: Request) -> None:
         if request.failure == ABORTED and request.resource_type in {"fetch", "xhr"} and self._session is not None:

@@ -110,7 +110,7 @@ UNSPOKEN: list[tuple[str, dict[str, Any], str]] = [
     ("Frame.setInputFiles", {"localDirectory": "/a"}, "a folder was given to a field"),
     ("Frame.setInputFiles", {"streams": ["stream"]}, "on another machine"),
     ("Frame.dispatchEvent", {"type": "b", "eventInit": {"value": {"d": "2026-01-01"}}}, "that JSON cannot say"),
-    ("Frame.press", {"key": ""}, "Frame.press with key='' is more than an action can say"),
+    ("Frame.press", {"key": ""}, "Frame.press with this key is more than an action can say"),
     ("Page.mouseDown", {}, "where the pointer was is not known"),
 ]
 """Calls that are nearly an action, and what is said of them."""
