@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.bind import Bound
     from eikon_engine.browser.session import Session
-    from eikon_engine.trace.observation import DownloadSeen
+    from eikon_engine.trace.observation import DownloadSeen, StoredItem
     from eikon_engine.trace.redaction import Redactor
 
 CAPTURE_TRIES: Final = 20
@@ -47,6 +47,16 @@ OF_SOCKETS: Final = "WebSocket connection to "
 """How the browser begins to tell of a socket that failed; in a replay there is no connection that it could speak of."""
 _NO_CONTENT: Final = (204, 205)
 _REASON_PHRASE: Final = re.compile(r"(the server responded with a status of \d+) \([^)]*\)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Seen:
+    """What can be seen of the pages at one moment."""
+
+    target: TargetState | None
+    captured: tuple[dict[int, PageSnapshot], dict[int, str]]
+    """DOM and title by page ordinal."""
+    storage: tuple[StoredItem, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +78,11 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
     Raises:
         BrowserDiedError: the browser went away.
     """
-    target, (snapshots, titles) = await _undisturbed(session, bound)
+    seen = await _undisturbed(session, bound)
+    session.rest.seen()
+    snapshots, titles = seen.captured
     virtual_ms = session.rest.used_ms
     happened = session.ledger.take()
-    storage = await stored_items(session)
     downloads = [await _download(page, download, session) for page, download in happened.downloads]
     observation = Observation(
         pages=tuple(
@@ -84,12 +95,12 @@ async def observe(session: Session, bound: Bound | None) -> Sight:
             dialog.model_copy(update={"message": clean(session, dialog.message)}) for dialog in happened.dialogs
         ),
         downloads=tuple(seen for seen, _, _ in downloads),
-        target=target,
+        target=seen.target,
         console_errors=_console_errors(session, happened),
         page_errors=tuple(clean(session, text) for text in happened.page_errors),
         requests=tuple(sorted(_keys(session, happened))),
         writes=_writes(session, happened),
-        storage=storage,
+        storage=seen.storage,
         begun_ms=session.rest.begun_ms,
         acted_ms=session.rest.acted_ms,
         virtual_ms=virtual_ms,
@@ -125,22 +136,22 @@ def _console_errors(session: Session, happened: Happenings) -> tuple[str, ...]:
     )
 
 
-async def _undisturbed(
-    session: Session, bound: Bound | None
-) -> tuple[TargetState | None, tuple[dict[int, PageSnapshot], dict[int, str]]]:
+async def _undisturbed(session: Session, bound: Bound | None) -> _Seen:
     """Look until nothing came from a live network meanwhile, so that what came before and after is certain."""
     for _ in range(SIGHT_TRIES):
         news = session.ledger.news
         with session.rest.held():
-            calm, target, captured = await asyncio.gather(
-                session.rest.is_calm(), _target_state(session, bound), _capture(session)
+            calm, target, captured, storage = await asyncio.gather(
+                session.rest.is_calm(), _target_state(session, bound), _capture(session), stored_items(session)
             )
         live = session.rest.agenda is None and session.ledger.news != news
         if calm and not live and captured is not None:
-            return target, captured
+            return _Seen(target=target, captured=captured, storage=storage)
         await session.rest.quiesce()
     session.rest.notes.append(f"pages were observed though something came during each of {SIGHT_TRIES} looks")
-    return await _target_state(session, bound), await _captured(session)
+    with session.rest.held():
+        captured = await _captured(session)
+        return _Seen(target=await _target_state(session, bound), captured=captured, storage=await stored_items(session))
 
 
 async def _download(page: int, download: Download, session: Session) -> tuple[DownloadSeen, bytes | None, str]:

@@ -98,6 +98,8 @@ class Rest:
         self.phase = 0
         self.notes: list[str] = []
         self._mark_ms = 0.0
+        self._is_over = True
+        """Whether the phases of the last action have ended."""
         self._forced = False
         """Whether the gate is open for want of patience."""
         self.acts_apart = False
@@ -168,6 +170,7 @@ class Rest:
     def mark(self) -> None:
         """Note that an action begins now."""
         self._turn_phase()
+        self._is_over = False
         self._mark_ms = self._clock.now_ms
         self.acted_ms = None
 
@@ -177,10 +180,21 @@ class Rest:
             self.acted_ms = self._clock.now_ms
             self._turn_phase()
 
+    def seen(self) -> None:
+        """Note that the pages were observed: what a live server sends from now on comes after the action."""
+        if self.agenda is None:
+            self._end_phase()
+
     def end(self) -> None:
         """End the action; there are as many phases in one that did not act."""
+        self._end_phase()
+
+    def _end_phase(self) -> None:
+        if self._is_over:
+            return
         self.act()
         self._turn_phase()
+        self._is_over = True
 
     async def settle(self, duration_ms: float) -> None:
         """Let page time pass, and leave the pages at rest but for a last look; see `is_calm`."""

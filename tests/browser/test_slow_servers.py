@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 from aiohttp import web
 
-from eikon_engine.trace.actions import FunctionCondition, Navigate, WaitFor
+from eikon_engine.browser import observe
+from eikon_engine.browser.ledger import describe_download
+from eikon_engine.trace.actions import Click, FunctionCondition, Navigate, WaitFor
+from eikon_engine.trace.dom import render_plain_html
+from tests.browser.desk import at
 from tests.sites.async_loopback import running_application
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from playwright.async_api import Download
+
     from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.observation import DownloadSeen
     from tests.browser.desk import Room
     from tests.browser.pages import PageSite
 
 TAKES_S = 3.0
+BUSY_S = 0.5
 WAITS = WaitFor(condition=FunctionCondition(expression="window.said === 'done'"), timeout_ms=4_000.0)
 LISTENERS = {
     "socket": "new WebSocket('ws://{}/socket').onmessage = event => {{ window.said = event.data }}",
@@ -68,3 +77,43 @@ def test_waiting_for_a_server_that_speaks_by_itself_takes_its_time(
     assert (recorded[-1].error is None) == (listener != "nothing")
     assert [each.observation for each in seen] == [each.observation for each in recorded]
     assert [each.result for each in seen] == [each.result for each in recorded]
+
+
+def test_what_comes_after_pages_were_observed_belongs_to_the_next_action(
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording may take its time to write a download down; a message that comes meanwhile was not observed."""
+    read = threading.Event()
+
+    async def slowly(number: int, download: Download) -> tuple[DownloadSeen, bytes | None]:
+        read.set()
+        await asyncio.sleep(BUSY_S)
+        return await describe_download(number, download)
+
+    async def speak(request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await asyncio.to_thread(read.wait)
+        await socket.send_str("done")
+        await socket.receive()
+        return socket
+
+    application = web.Application()
+    application.router.add_get("/socket", speak)
+    with running_application(application, (0,)) as (port,):
+        page = (
+            "<a href='data:application/zip,x' download=x.zip>get</a><p>nothing</p>"
+            f"<script>new WebSocket('ws://127.0.0.1:{port}/socket').onmessage ="
+            " event => { document.querySelector('p').textContent = window.said = event.data }</script>"
+        )
+        actions: list[Action] = [Navigate(url=site.put(page)), Click(target=at("a")), WAITS]
+        with live_browser.recording(tmp_path) as desk, monkeypatch.context() as patched:
+            patched.setattr(observe, "describe_download", slowly)
+            recorded = [desk.do(action) for action in actions]
+    with sealed_browser.sealed(tmp_path) as desk:
+        seen = [desk.do(action, each.observation) for action, each in zip(actions, recorded, strict=True)]
+
+    assert [each.error for each in recorded] == [None] * 3
+    shown = [render_plain_html(each.sight.snapshots[0].main) for each in recorded if each.sight is not None]
+    assert [("nothing" in html, "done" in html) for html in shown] == [(True, False), (True, False), (False, True)]
+    assert [each.observation for each in seen] == [each.observation for each in recorded]
