@@ -13,7 +13,7 @@ from eikon_engine.browser.observe import key_of, named_key_of
 from eikon_engine.browser.streams import EVENTS, StreamCapture
 from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.errors import EikonError
-from eikon_engine.network.exchange import Exchange, Hop, Piece, RecordedRequest, RecordedResponse
+from eikon_engine.network.exchange import ABORTED, Exchange, Hop, Piece, RecordedRequest, RecordedResponse
 from eikon_engine.network.socket import INLINE_LIMIT, SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.blobs import BlobRef
 
 NO_BODY: Final = frozenset({204, 205})
-ABORTED: Final = "net::ERR_ABORTED"
-"""What the browser says of a request whose answer became a download; also of one the page gave up."""
 MADE_BY_SCRIPTS: Final = ("blob:", "data:")
 """How addresses begin that lead to no network."""
 USED_EARLY: Final = frozenset({"document", "stylesheet"})

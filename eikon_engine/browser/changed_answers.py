@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.answers import Answer, compare_answers
 from eikon_engine.divergence.body_diff import ABSENT, changed, message_changes
+from eikon_engine.network.exchange import ABORTED
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.rules import apply_rules_to_socket_url
 from eikon_engine.network.socket import SocketClosed, SocketMessage, SocketOpened, close_words, socket_key
@@ -27,8 +28,6 @@ VALUES_SHOWN: Final = 20
 """Changed values kept of one answer; the others are counted."""
 ANSWERS_SHOWN: Final = 500
 """Changed answers kept of one run; a note tells how many there were."""
-ABORTED: Final = "net::ERR_ABORTED"
-"""What the browser says of a request that became a download, or that the page gave up: no word of the server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.standstill import Standstills
+from eikon_engine.network.kinds import FETCHES, SAFE
 from eikon_engine.trace.observation import DialogSeen, DownloadSeen
 
 if TYPE_CHECKING:
@@ -30,11 +31,8 @@ if TYPE_CHECKING:
 
 LONG_LIVED: Final = frozenset({"eventsource", "websocket", "ping"})
 """Resource types that are open for as long as a page lives, and never keep it from being at rest."""
-STREAMED: Final = frozenset({"fetch", "xhr"})
 STREAM_S: Final = 1.0
 """Wall time after which a body that has begun and not ended counts as one that comes for as long as the page lives."""
-SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods that ask for nothing to be changed: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
 WITHOUT_DOCUMENT: Final = (204, 205)
 """Statuses after which a page stays as it is."""
 FIRST_ERROR: Final = 400
@@ -141,7 +139,7 @@ class PageLedger:
     def is_stream(self, request: Request) -> bool:
         """Say whether a page has had the beginning of an answer for so long that nobody waits for its end."""
         begun = self.answered.get(request)
-        return begun is not None and request.resource_type in STREAMED and time.monotonic() - begun > STREAM_S
+        return begun is not None and request.resource_type in FETCHES and time.monotonic() - begun > STREAM_S
 
     def take(self) -> Happenings:
         """Return what happened since the last call, and begin anew."""

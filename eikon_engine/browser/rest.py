@@ -66,8 +66,8 @@ class Agenda(Protocol):
     def next_ms(self) -> float | None:
         """Return the page time of what comes next in this phase, and has not been due yet."""
 
-    def hurry(self) -> None:
-        """Deliver what waits though its time has not come."""
+    def hurry(self, *, fetches: bool) -> None:
+        """Deliver what waits though its time has not come, what scripts asked for only where told so."""
 
     def wake(self) -> None:
         """Look again: time passed, or a phase began."""
@@ -266,7 +266,11 @@ class Rest:
             self.note_given()
 
     async def drive(self, task: asyncio.Future[_Loaded]) -> None:
-        """Wait for what needs the recording to go on, such as a document that loads; its outcome is for the caller."""
+        """Wait for what needs the recording to go on, such as a document that loads; its outcome is for the caller.
+
+        No document waits for what its scripts ask for, as a long poll; where one seems to, it gets it in the end.
+        """
+        blocked_at = time.monotonic() + BLOCKED_S
         while not task.done():
             await asyncio.wait({task}, timeout=None if self.agenda is None else 0.02)
             self._demand_life()
@@ -278,7 +282,7 @@ class Rest:
             if task.done() or not self.agenda.held():
                 continue
             if self.agenda.next_ms() is None:
-                self.agenda.hurry()
+                self.agenda.hurry(fetches=time.monotonic() > blocked_at)
             else:
                 await self._tick_once(self._tick_ms)
                 await self.quiesce()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.browser.background import Background
 from eikon_engine.browser.look import PENDING, Seen, look_at
 from eikon_engine.browser.rest import BLOCKED_S
+from eikon_engine.network.kinds import FETCHES
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from eikon_engine.browser.ledger import PageLedger
     from eikon_engine.browser.rest import Rest
     from eikon_engine.network.moment import Moment
-
-FETCHES: Final = frozenset({"fetch", "xhr"})
-"""Resource types of what a page counts as asked for; it does so before anybody else hears of a request."""
-
 
 OVERDUE_MS: Final = 1000.0
 """Page time after which what is recorded for a later action is delivered to an action that waits; that happens only
@@ -58,6 +55,8 @@ class _Turn:
     request: Request | None
     at_once: bool
     """Whether its time does not matter: no clock can be moved while a page waits for its document."""
+    keeps_time: bool = False
+    """Whether it waits for its recorded time where others are given as they are asked for."""
     hurried: bool = False
     """Whether it is due before its time, as nothing else goes on without it."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -109,14 +108,19 @@ class Schedule:
 
     @asynccontextmanager
     async def turn(
-        self, moment: Moment | None, request: Request | None = None, *, at_once: bool = False
+        self,
+        moment: Moment | None,
+        request: Request | None = None,
+        *,
+        at_once: bool = False,
+        keeps_time: bool = False,
     ) -> AsyncIterator[None]:
         """Wait for a moment, and hold the turn until what belongs to it is delivered."""
         if moment is None:
             await self._rest.gate.wait()
             yield
             return
-        turn = self._waiting[moment.order] = _Turn(moment, request, at_once)
+        turn = self._waiting[moment.order] = _Turn(moment, request, at_once, keeps_time)
         self.wake()
         try:
             await turn.granted.wait()
@@ -158,10 +162,13 @@ class Schedule:
         phase, at_ms = self._times[self._time]
         return at_ms + self._rest.behind_ms if phase == self._rest.phase else None
 
-    def hurry(self) -> None:
-        """Deliver what waits though its time has not come: nothing else goes on without it."""
+    def hurry(self, *, fetches: bool) -> None:
+        """Deliver what waits though its time has not come: nothing else goes on without it.
+
+        What scripts asked for is delivered so only with `fetches`.
+        """
         for turn in self._waiting.values():
-            if not self._is_due(turn):
+            if not self._is_due(turn) and (fetches or not turn.is_fetch):
                 turn.hurried = True
                 self.late += 1
         self.wake()
@@ -184,7 +191,7 @@ class Schedule:
     def _is_due(self, turn: _Turn) -> bool:
         if turn.at_once or turn.hurried or self._stands_still_for(turn):
             return True
-        if self._given_to is not None and turn.request is not None:
+        if self._given_to is not None and turn.request is not None and not turn.keeps_time:
             return True
         return self._is_past(turn.moment)
 

@@ -17,10 +17,12 @@ from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, wi
 from eikon_engine.browser.frames import frame_of
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
-from eikon_engine.browser.schedule import FETCHES, Schedule
+from eikon_engine.browser.schedule import Schedule
 from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.browser.untamed import UntamedWorkers
+from eikon_engine.network.kinds import FETCHES
+from eikon_engine.network.long_polls import long_polls
 from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
@@ -43,7 +45,6 @@ BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
 """What the browser says of an answer that the CORS policy keeps from the page."""
 NOBODY: Final = "https://nobody.invalid"
 """An origin that is that of no page, not even of one that has none."""
-GIVEN_UP: Final = "net::ERR_ABORTED"
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -68,6 +69,7 @@ class SealedTraffic:
         self._given_to = given
         self._recording = recording
         self._rules = rules
+        self._long_polls = long_polls(recording.exchanges)
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
         self._other = OtherAnswers(own, recording, rules) if own is not None else None
         self._keys: dict[Request, str] = {}
@@ -167,7 +169,7 @@ class SealedTraffic:
             await self._abort(route, "blockedbyclient")
             return
         self._keys[request] = match.key
-        waits_in_vain = _was_given_up(match.exchange) and not _is_main_document(request)
+        waits_in_vain = match.exchange.given_up and not _is_main_document(request)
         if match.exchange.pending or (self._given_to is not None and waits_in_vain):
             self._now.schedule.never(request)
             session.ledger.changed.set()
@@ -179,7 +181,10 @@ class SealedTraffic:
     async def _answer(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
-        async with self._now.schedule.turn(moment, route.request, at_once=_is_main_document(route.request)):
+        at_once = _is_main_document(route.request)
+        async with self._now.schedule.turn(
+            moment, route.request, at_once=at_once, keeps_time=exchange.ordinal in self._long_polls
+        ):
             response = exchange.response
             if response is None and _was_refused_by_policy(exchange):
                 nobody = "null" if _origin(exchange) != "null" else NOBODY
@@ -309,11 +314,6 @@ def _moments(recording: NetworkRecording) -> Iterator[Moment]:
     for event in recording.sockets:
         if not isinstance(event, SocketOpened) and _sender(event) == "server":
             yield event.moment
-
-
-def _was_given_up(exchange: Exchange) -> bool:
-    """Say whether a page stopped waiting for an answer: its own doing, or that of whoever took it elsewhere."""
-    return exchange.response is None and exchange.failure == GIVEN_UP
 
 
 def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:

@@ -13,6 +13,7 @@ from eikon_engine.certify.agree import agree
 from eikon_engine.certify.certification import Finding
 from eikon_engine.certify.find import WHOLE_RUN
 from eikon_engine.certify.runs import replay_together
+from eikon_engine.network.kinds import SAFE
 from eikon_engine.network.retimed import timeline_of
 from eikon_engine.replay.other_answers import recorded_network
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 
 TRIES: Final = 4
 """How often the mission is replayed so, at most, while rules for its requests are still found."""
-SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""Methods that ask for nothing to be changed: https://www.rfc-editor.org/rfc/rfc9110#section-9.2.1."""
 RUNS: Final = 2
 """Replays at a time: what differs between them in a request is chance."""
 

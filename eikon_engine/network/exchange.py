@@ -16,6 +16,8 @@ HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 """Header names and values as they were sent; a name may stand more than once."""
 RequestHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_request)]
 AnswerHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_answer)]
+ABORTED: Final = "net::ERR_ABORTED"
+"""The browser's word for a request that was given up, or that became a download."""
 STATUSES: Final = range(100, 1000)
 """What three digits can say (RFC 9110, section 15)."""
 
@@ -118,6 +120,11 @@ class Exchange(Record):
     def pending(self) -> bool:
         """Say whether the recording ended before an answer began."""
         return self.response is None and self.failure is None
+
+    @property
+    def given_up(self) -> bool:
+        """Say whether a page stopped waiting for the answer: its own doing, or that of whoever took it elsewhere."""
+        return self.response is None and self.failure == ABORTED
 
     @property
     def blobs(self) -> tuple[BlobRef, ...]:

@@ -25,7 +25,10 @@ class _Placed(NamedTuple):
 
 
 def retimed(recording: NetworkRecording, timeline: Sequence[Moved]) -> NetworkRecording:
-    """Return a recording whose moments are those of `timeline`; those that it does not name stay."""
+    """Return a recording whose moments are those of `timeline`; those that it does not name stay.
+
+    A request that was given up, and that it does not name, gets no answer.
+    """
     if not timeline:
         return recording
     moved = {each.was: Moment(order=each.order, at_ms=each.at_ms, phase=each.phase) for each in timeline}
@@ -46,6 +49,8 @@ def retimed(recording: NetworkRecording, timeline: Sequence[Moved]) -> NetworkRe
 
 def _exchange(exchange: Exchange, moved: Mapping[int, Moment]) -> Exchange:
     end = exchange.moment
+    if end is not None and end.order not in moved and exchange.given_up:
+        return exchange.model_copy(update={"failure": None, "completed_ms": None, "completion": None, "phase": 0})
     end = None if end is None else moved.get(end.order, end)
     pieces = tuple(
         piece.model_copy(update={"moment": moved.get(piece.moment.order, piece.moment)}) for piece in exchange.pieces
@@ -68,10 +73,10 @@ def timeline_of(recording: NetworkRecording, given: Mapping[int, Moment]) -> tup
     """Return the timeline of a replay in which these were given, by their places in the recording.
 
     What a replay gives no turn of its own, as the end of an answer that came whole, follows what belongs to it; what
-    nobody asked for comes last.
+    nobody asked for comes last. What a page had given up, and was not given, has no place.
     """
     last = max(given.values(), key=lambda moment: moment.order, default=Moment(order=0, at_ms=0, phase=0))
-    placed = [each for moments in _owned(recording) for each in _placed(moments, given, last)]
+    placed = [each for moments in _owned(recording, given) for each in _placed(moments, given, last)]
     placed.sort()
     return tuple(
         Moved(was=each.was, order=order, at_ms=each.moment.at_ms, phase=each.moment.phase)
@@ -79,10 +84,12 @@ def timeline_of(recording: NetworkRecording, given: Mapping[int, Moment]) -> tup
     )
 
 
-def _owned(recording: NetworkRecording) -> Iterator[list[int]]:
+def _owned(recording: NetworkRecording, given: Mapping[int, Moment]) -> Iterator[list[int]]:
     """Yield the places of what belongs together, in recorded order: an exchange, or all of a socket."""
     for exchange in recording.exchanges:
         end = [exchange.moment.order] if exchange.moment is not None else []
+        if exchange.given_up and not given.keys() & set(end):
+            continue
         yield sorted({*(piece.moment.order for piece in exchange.pieces), *end})
     for socket in {event.socket for event in recording.sockets}:
         yield [event.moment.order for event in recording.sockets if event.socket == socket]

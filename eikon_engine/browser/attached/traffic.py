@@ -6,8 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.attached.sockets import HeardSockets
-from eikon_engine.browser.capture import ABORTED
 from eikon_engine.browser.traffic import LiveTraffic
+from eikon_engine.network.exchange import ABORTED
 
 if TYPE_CHECKING:
     from playwright.async_api import Request

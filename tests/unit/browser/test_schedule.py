@@ -94,7 +94,7 @@ def test_what_is_due_or_hurried_comes_one_after_the_other(phase: int) -> None:
         async with scheduled(moments(phase)) as schedule:
             given = [Giving(schedule, moment, log) for moment in moments(phase)]
             await asyncio.sleep(0)
-            schedule.hurry()
+            schedule.hurry(fetches=True)
             given[2].ending.set()
             given[1].ending.set()
             for each in given:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eikon_engine.network.exchange import Piece
+from eikon_engine.network.exchange import ABORTED, Piece
 from eikon_engine.network.moment import Moment
 from eikon_engine.network.retimed import retimed, timeline_of
 from eikon_engine.network.store import NetworkRecording
@@ -72,6 +72,30 @@ def test_the_end_of_an_answer_that_came_whole_follows_its_beginning(tmp_path: Pa
     timeline = timeline_of(read, {4: at(0, 10), 6: at(1, 12)})
 
     assert [each.was for each in timeline] == [4, 5, 6]
+
+
+def given_up(ordinal: int, order: int, at_ms: int) -> Exchange:
+    """Make an exchange whose page did not wait for its answer."""
+    return ended(ordinal, order, at_ms).model_copy(update={"response": None, "failure": ABORTED})
+
+
+def test_what_was_given_up_and_given_to_nobody_is_answered_to_nobody(tmp_path: Path) -> None:
+    """A replay that waits for pages keeps them waiting for it, as the one did that found the timeline."""
+    read = recording(given_up(0, 1, 10), ended(1, 2, 20), folder=tmp_path)
+
+    timeline = timeline_of(read, {2: at(0, at_ms=15, phase=3)})
+
+    assert [each.was for each in timeline] == [2]
+    assert [each.pending for each in retimed(read, timeline).exchanges] == [True, False]
+
+
+def test_what_was_given_up_and_given_to_its_page_ends_so_again(tmp_path: Path) -> None:
+    """A document that was left for another one is given up in each replay."""
+    read = recording(given_up(0, 1, 10), folder=tmp_path)
+
+    (moved,) = retimed(read, timeline_of(read, {1: at(0, at_ms=15, phase=3)})).exchanges
+
+    assert (moved.failure, moved.moment) == (ABORTED, at(0, at_ms=15, phase=3))
 
 
 @given(

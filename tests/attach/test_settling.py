@@ -1,0 +1,77 @@
+"""What certifying takes for what an agent's pages show, where the agent did not wait for them."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import Browser
+
+from eikon_engine.attach import AttachOptions, record_mission
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.trace.dom.stored import load_page
+from tests.attach.watching import steps
+from tests.browser.pages import Answer, PageSite
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.browser.pages import Asked
+
+QUIET = "nobody spoke"
+KEPT_MS = 1500
+"""How long the agent looks at the page before it sends something; the poll is on its way all the time."""
+CHAT = """<p>nobody spoke</p><button onclick="fetch('/say', {method: 'POST'})">Say</button>
+<script>
+fetch('/poll').then(answer => answer.text()).then(text => document.querySelector('p').textContent = text);
+</script>"""
+
+
+def shown(folder: Path, step: int) -> str:
+    """Return what the page shows after a step, by what certifying found."""
+    bundle = open_bundle(folder)
+    baseline = steps(folder)[step].baseline
+    snapshot = None if baseline is None else load_page(bundle.dom, baseline.pages[0])
+    assert snapshot is not None
+    return render_plain_html(snapshot.main)
+
+
+@pytest.fixture
+def chat(site: PageSite) -> str:
+    """Serve a page that learns by a long poll of what was said; each visit begins anew."""
+    said = threading.Event()
+
+    def page(_asked: Asked) -> Answer:
+        said.clear()
+        return Answer(body=f"<!doctype html>{CHAT}")
+
+    def say(_asked: Asked) -> Answer:
+        said.set()
+        return Answer(body="ok")
+
+    def poll(_asked: Asked) -> Answer:
+        said.wait(timeout=60)
+        return Answer(body="somebody spoke")
+
+    site.answers.update({"/chat": page, "/say": say, "/poll": poll})
+    return f"{site.url}/chat"
+
+
+def test_the_answer_to_a_long_poll_comes_after_what_it_tells_of(chromium: Browser, chat: str, tmp_path: Path) -> None:
+    """It was on its way since the page began; nobody had spoken then, and replays do not show it before."""
+    page = chromium.new_page()
+    options = AttachOptions(certify=CertifyOptions(runs=2))
+
+    with record_mission(page, mission_text="Speak", directory=tmp_path / "b", options=options) as mission:
+        page.goto(chat)
+        page.wait_for_timeout(KEPT_MS)
+        page.get_by_role("button", name="Say").click()
+        page.get_by_text("somebody spoke").wait_for()
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified"
+    assert [QUIET in shown(tmp_path / "b", number) for number in range(3)] == [True, False, False]
