@@ -21,6 +21,8 @@ from eikon_engine.errors import (
 if TYPE_CHECKING:
     from playwright.async_api import Error as PlaywrightError
 
+_IN_A_STATE: Final = r" to be (?:visible|hidden|attached|detached)\b"
+"""What a call waits for that is about no more than that: it has run out of time, as it does in a replay."""
 PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
     (r"Target page, context or browser has been closed|Target closed", PageMissingError),
     (r"[Bb]rowser has been closed|Browser closed|Connection closed|(Target|Page) crashed", BrowserDiedError),
@@ -32,7 +34,7 @@ PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
     (r"Malformed value|Node is not an HTMLInputElement|Clicking the checkbox did not change", ActionRejectedError),
     (r"net::ERR_|Cannot navigate to invalid URL|Navigation failed|by another navigation", NavigationError),
     (r"(?s)Timeout .*exceeded.*navigating to|Page\.(goto|reload|go_back|go_forward): Timeout", NavigationError),
-    (r"(?s)Timeout .*exceeded.*waiting for locator", TargetMissingError),
+    (rf"(?s)Timeout .*exceeded.*waiting for (?:locator|get_by_)(?![^\n]*{_IN_A_STATE})", TargetMissingError),
     (r"Timeout .*exceeded", WaitTimeoutError),
 )
 """What Playwright says, and the error it stands for; the first pattern that is found counts."""

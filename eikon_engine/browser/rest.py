@@ -144,9 +144,13 @@ class Rest:
         self.order += 1
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
 
+    def phases(self, actions: int) -> int:
+        """Return the phase in which as many actions are over."""
+        return (ACTING_APART_PHASES if self.acts_apart else ACTION_PHASES) * actions
+
     def skip(self, actions: int) -> None:
         """Take as many actions for done as the recording had by now, where a replay leaves some out."""
-        phases = (ACTING_APART_PHASES if self.acts_apart else ACTION_PHASES) * actions
+        phases = self.phases(actions)
         if self.phase < phases:
             self.phase = phases - 1
             self._turn_phase()

@@ -47,6 +47,10 @@ for what else does not come in a phase in which something was waited for in vain
 LOOK_EVERY_S: Final = 0.02
 
 
+def _always() -> bool:
+    return True
+
+
 @dataclass(slots=True, eq=False)
 class _Turn:
     """Something whose cause is there, and that waits for its moment."""
@@ -55,8 +59,8 @@ class _Turn:
     request: Request | None
     at_once: bool
     """Whether its time does not matter: no clock can be moved while a page waits for its document."""
-    keeps_time: bool = False
-    """Whether it waits for its recorded time where others are given as they are asked for."""
+    has_cause: Callable[[], bool]
+    """Says whether what it waits for has happened, where answers are given as they are asked for."""
     hurried: bool = False
     """Whether it is due before its time, as nothing else goes on without it."""
     granted: asyncio.Event = field(default_factory=asyncio.Event)
@@ -76,12 +80,15 @@ class Schedule:
         ledger: PageLedger,
         moments: Iterable[Moment],
         given: Callable[[int, Moment], None] | None = None,
+        failures: Iterable[int] = (),
     ) -> None:
         """Expect these moments; each one is taken once.
 
-        Where somebody wants to hear what is `given` when, answers come as soon as they are asked for.
+        Where somebody wants to hear what is `given` when, answers come as soon as they are asked for; but none that
+        came after an action that failed, by their places among the actions, comes before that.
         """
         self._given_to = given
+        self._failures = tuple(rest.phases(place + 1) for place in failures)
         self._rest = rest
         self._ledger = ledger
         self._coming = [(moment.order, moment) for moment in moments]
@@ -113,14 +120,14 @@ class Schedule:
         request: Request | None = None,
         *,
         at_once: bool = False,
-        keeps_time: bool = False,
+        has_cause: Callable[[], bool] = _always,
     ) -> AsyncIterator[None]:
         """Wait for a moment, and hold the turn until what belongs to it is delivered."""
         if moment is None:
             await self._rest.gate.wait()
             yield
             return
-        turn = self._waiting[moment.order] = _Turn(moment, request, at_once, keeps_time)
+        turn = self._waiting[moment.order] = _Turn(moment, request, at_once, has_cause)
         self.wake()
         try:
             await turn.granted.wait()
@@ -191,9 +198,13 @@ class Schedule:
     def _is_due(self, turn: _Turn) -> bool:
         if turn.at_once or turn.hurried or self._stands_still_for(turn):
             return True
-        if self._given_to is not None and turn.request is not None and not turn.keeps_time:
-            return True
-        return self._is_past(turn.moment)
+        return self._comes_early(turn) or self._is_past(turn.moment)
+
+    def _comes_early(self, turn: _Turn) -> bool:
+        """Say whether an answer is given as it is asked for."""
+        if self._given_to is None or turn.request is None or not turn.has_cause():
+            return False
+        return not any(self._rest.phase < over <= turn.moment.phase for over in self._failures)
 
     def _is_past(self, moment: Moment) -> bool:
         """Say whether a moment was reached; what belongs to a later action comes all the same when it is overdue."""

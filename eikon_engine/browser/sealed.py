@@ -28,7 +28,7 @@ from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMess
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from playwright.async_api import Frame, Request, Route
 
@@ -60,16 +60,21 @@ class SealedTraffic:
         rules: tuple[VolatileRule, ...] = (),
         own: NetworkRecording | None = None,
         given: Callable[[int, Moment], None] | None = None,
+        failures: Sequence[int] = (),
     ) -> None:
         """Serve from `recording`; `rules` say which parts of requests change from run to run.
 
         Where `recording` stands for that of the bundle, its answers are compared with those of `own`. Where somebody
-        wants to hear what is `given` when, pages are waited for instead of the moments of the recording.
+        wants to hear what is `given` when, pages are waited for instead of the moments of the recording, except those
+        that came after `failures`: see `Schedule`.
         """
         self._given_to = given
+        self._failures = failures
         self._recording = recording
         self._rules = rules
         self._long_polls = long_polls(recording.exchanges)
+        self._asked: set[int] = set()
+        """Ordinals of the exchanges that were asked for."""
         self._playback = Playback(recording.exchanges, read_body=recording.body, rules=rules)
         self._other = OtherAnswers(own, recording, rules) if own is not None else None
         self._keys: dict[Request, str] = {}
@@ -83,7 +88,8 @@ class SealedTraffic:
 
     async def start(self, session: Session) -> None:
         """Route everything."""
-        schedule = Schedule(session.rest, session.ledger, _moments(self._recording), self._given_to)
+        moments = _moments(self._recording)
+        schedule = Schedule(session.rest, session.ledger, moments, self._given_to, self._failures)
         session.rest.settles = self._given_to is not None
         rules = SocketRules(self._rules, self._playback.rule_use)
         told = self._other.compare_socket if self._other is not None else None
@@ -169,6 +175,7 @@ class SealedTraffic:
             await self._abort(route, "blockedbyclient")
             return
         self._keys[request] = match.key
+        self._asked_for(match.exchange)
         waits_in_vain = match.exchange.given_up and not _is_main_document(request)
         if match.exchange.pending or (self._given_to is not None and waits_in_vain):
             self._now.schedule.never(request)
@@ -178,12 +185,21 @@ class SealedTraffic:
         else:
             await self._answer(route, match.exchange)
 
+    def _asked_for(self, exchange: Exchange) -> None:
+        """Note a request that long polls may have waited for."""
+        self._asked.add(exchange.ordinal)
+        self._now.schedule.wake()
+
+    def _has_cause(self, exchange: Exchange) -> bool:
+        """Say whether everything was asked for that a server waited for before it gave an answer."""
+        return self._long_polls.get(exchange.ordinal, frozenset()) <= self._asked
+
     async def _answer(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
         at_once = _is_main_document(route.request)
         async with self._now.schedule.turn(
-            moment, route.request, at_once=at_once, keeps_time=exchange.ordinal in self._long_polls
+            moment, route.request, at_once=at_once, has_cause=lambda: self._has_cause(exchange)
         ):
             response = exchange.response
             if response is None and _was_refused_by_policy(exchange):

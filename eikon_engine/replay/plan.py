@@ -81,6 +81,14 @@ class Plan:
         return self.bundle.trace
 
     @property
+    def failures(self) -> tuple[int, ...]:
+        """Return the places of the actions that failed in the recording, among all that were performed, from 0."""
+        steps = (planned.step for subgoal in self.subgoals for planned in subgoal.steps)
+        results = [step.result.kind for step in steps if isinstance(step, ActionTrace)]
+        performed = [kind for kind in results if kind != "blocked"]
+        return tuple(place for place, kind in enumerate(performed) if kind == "failed")
+
+    @property
     def step_count(self) -> int:
         """Count actions and skills."""
         return sum(len(subgoal.steps) for subgoal in self.subgoals)

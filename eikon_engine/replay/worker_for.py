@@ -128,7 +128,9 @@ def _traffic(plan: Plan, options: ReplayOptions) -> Traffic | None:
         return SealedTraffic(plan.other.recording, rules, own)
     if own is None:
         return LiveTraffic()
-    return ProbeTraffic(own, rules) if plan.network == "live" else SealedTraffic(own, rules, given=options.given)
+    if plan.network == "live":
+        return ProbeTraffic(own, rules)
+    return SealedTraffic(own, rules, given=options.given, failures=plan.failures)
 
 
 async def _environment(launched: LaunchedBrowser, recorded: Environment | None, options: ReplayOptions) -> Environment:

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, TimeoutError  # noqa: A004 - what Playwright raises
 
 from eikon_engine.attach import AttachOptions, record_mission
 from eikon_engine.certify.options import CertifyOptions
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from tests.browser.pages import Asked
 
 QUIET = "nobody spoke"
+LATE_S = 2.0
 KEPT_MS = 1500
 """How long the agent looks at the page before it sends something; the poll is on its way all the time."""
 CHAT = """<p>nobody spoke</p><button onclick="fetch('/say', {method: 'POST'})">Say</button>
@@ -75,3 +76,35 @@ def test_the_answer_to_a_long_poll_comes_after_what_it_tells_of(chromium: Browse
     assert mission.report is not None
     assert mission.report.status == "certified"
     assert [QUIET in shown(tmp_path / "b", number) for number in range(3)] == [True, False, False]
+
+
+def test_what_failed_for_want_of_an_answer_fails_again_before_it(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """An agent that tries once more found nothing at first; a replay that waits for pages keeps that order."""
+
+    def late(_asked: Asked) -> Answer:
+        site.released.wait(LATE_S)
+        return Answer(body="<button onclick='document.title = \"bought\"'>Buy</button>")
+
+    site.answers["/late"] = late
+    page = chromium.new_page()
+    options = AttachOptions(certify=CertifyOptions(runs=2))
+
+    with record_mission(page, mission_text="Buy", directory=tmp_path / "b", options=options) as mission:
+        page.goto(
+            site.put("<script>fetch('/late').then(r => r.text()).then(t => document.body.innerHTML = t)</script>")
+        )
+        with pytest.raises(TimeoutError):
+            page.get_by_role("button").click(timeout=500)
+        page.get_by_role("button").click()
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified"
+    assert [(step.result.kind, step.baseline is not None) for step in steps(tmp_path / "b")] == [
+        ("ok", True),
+        ("failed", True),
+        ("ok", True),
+    ]
+    assert ["Buy" in shown(tmp_path / "b", number) for number in range(3)] == [False, False, True]

@@ -214,6 +214,26 @@ def test_first_line_says_what_happened(message: str, line: str) -> None:
     assert first_line(message) == line
 
 
+@pytest.mark.parametrize(
+    ("waited", "code"),
+    [
+        ('locator("#q")', "target-missing"),
+        ('get_by_role("button", name="Buy")', "target-missing"),
+        ('locator("iframe").content_frame.get_by_label("q")', "target-missing"),
+        ('locator("#q") to be visible', "wait-timeout"),
+        ('get_by_text("to be or not")', "target-missing"),
+        ("navigation to finish", "wait-timeout"),
+    ],
+)
+def test_what_was_waited_for_says_what_is_missing(waited: str, code: str) -> None:
+    """An action lacks its target; what waits for nothing but an element runs out of time, as in a replay."""
+    text = f"Locator.click: Timeout 5ms exceeded.\nCall log:\n  - waiting for {waited}\n"
+
+    kind = next(kind for pattern, kind in PATTERNS if re.search(pattern, text))
+
+    assert kind.code == code
+
+
 def test_patterns_are_tried_in_order() -> None:
     """The more special pattern comes first: what was wrong with a target is more than that time ran out."""
     text = "Locator.click: Timeout 5ms exceeded.\nCall log:\n  - waiting for locator\n  - element is not visible"

@@ -42,4 +42,4 @@ def made(ordinal: int, began: float, ended: int, *, method: str = "GET", kind: s
 )
 def test_a_poll_is_a_fetch_that_outlasts_a_change(poll: Exchange, change: Exchange, is_one: bool) -> None:  # noqa: FBT001 - a case
     """Only what took long, and was answered after something had been changed, was kept back."""
-    assert long_polls([poll, change]) == (frozenset({0}) if is_one else frozenset())
+    assert long_polls([poll, change]) == ({0: frozenset({1})} if is_one else {})
