@@ -4,6 +4,7 @@
   for (const [name, value] of Object.entries(told)) {
     // Some of it is told to secure origins only; where a page is told nothing, it stays so.
     if (value === null || !(name in Navigator.prototype)) continue;
+    if (Array.isArray(value)) Object.freeze(value);
     const { get } = Object.getOwnPropertyDescriptor({ get [name]() { return value; } }, name);
     Object.defineProperty(Navigator.prototype, name, { get, enumerable: true, configurable: true });
   }

@@ -22,10 +22,14 @@
       return String(address);
     }
   };
-  const machine = () => ({ hardwareConcurrency: navigator.hardwareConcurrency, deviceMemory: navigator.deviceMemory });
+  const machine = () => {
+    const { hardwareConcurrency, deviceMemory, language, languages } = navigator;
+    return { hardwareConcurrency, deviceMemory, language, languages };
+  };
   const takeMachine = () => {
     const place = WorkerNavigator.prototype;
     for (const [name, value] of Object.entries(settings.machine)) {
+      if (Array.isArray(value)) Object.freeze(value);
       if (name in place) defineProperty(place, name, { ...Object.getOwnPropertyDescriptor(place, name), get: () => value });
     }
   };

@@ -60,6 +60,8 @@ class SessionOptions:
     """Names of the secrets that are kept out of everything from the start; others from the moment they are typed."""
     scripts: bool = True
     """Whether pages may run JavaScript."""
+    languages: tuple[str, ...] = ()
+    """What pages are told of preferred languages, where that is more than the locale: a browser of somebody's own."""
     natural: bool = False
     """Whether the page's clock runs by itself: for recordings only, a replay steps it."""
     urls: UrlMap = field(default_factory=UrlMap)
@@ -258,13 +260,18 @@ def init_scripts(options: SessionOptions) -> tuple[str, ...]:
         worker_script(seed, stepped=not options.natural),
         *map(own_script, PLAIN_SCRIPTS),
         keeping_script(),
-        surroundings_script(options.environment),
+        surroundings_script(options),
     )
 
 
-def surroundings_script(environment: Environment) -> str:
+def surroundings_script(options: SessionOptions) -> str:
     """Return the script that tells pages of the machine what the recording knew of it."""
     source = own_script("init_surroundings.js")
-    told = {"hardwareConcurrency": environment.cpu_count, "deviceMemory": environment.device_memory_gb}
+    told: dict[str, object] = {
+        "hardwareConcurrency": options.environment.cpu_count,
+        "deviceMemory": options.environment.device_memory_gb,
+    }
+    if options.languages:
+        told |= {"languages": options.languages, "language": options.languages[0]}
     body = source[source.index("(told =>") :].strip()
     return f"{body}({json.dumps(told)});"

@@ -81,6 +81,7 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
             environment=environment,
             storage_state=_storage_state(plan, secrets, options),
             session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
+            languages=_languages(recorded),
             secrets=secrets,
             urls=plan.urls,
             kept_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
@@ -100,6 +101,12 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
                 environment = environment.model_copy(update={"page_view": await see(first)})
             watched = WatchedWorker(worker, worker.session, sink) if sink else worker
             yield OpenedWorker(worker=watched, browser=name, environment=environment)
+
+
+def _languages(recorded: Environment | None) -> tuple[str, ...]:
+    """Return the languages that pages were told of, where those are not the locale alone."""
+    view = recorded.page_view if recorded is not None else None
+    return () if recorded is None or view is None or view.languages == (recorded.locale,) else view.languages
 
 
 def _sink(plan: Plan) -> AbstractAsyncContextManager[Sink | None]:

@@ -275,19 +275,21 @@ def test_replay_tells_of_a_worker_on_the_real_clock(
 
 
 def test_worker_is_told_the_machine_of_its_page(live_browser: Room, site: PageSite) -> None:
-    """Processors and memory are those that the recording knew, in a worker and in one that it starts."""
-    tell = "postMessage([navigator.hardwareConcurrency, navigator.deviceMemory].join())"
+    """Processors, memory and languages are those that the recording knew, in a worker and in one that it starts."""
+    tell = "postMessage([navigator.hardwareConcurrency, navigator.deviceMemory, navigator.languages].join())"
     nested = f"new Worker('data:text/javascript,{tell}').onmessage = e => {{ {tell}; postMessage(e.data) }}"
     script = f"new Worker({BLOB.format(json.dumps(nested))}).onmessage = e => say(e.data)"
     recorded = environment().model_copy(update={"cpu_count": 3, "device_memory_gb": 2.0})
-    opening = open_worker(live_browser.browser, SessionOptions(environment=recorded), LiveTraffic())
+    options = SessionOptions(environment=recorded, languages=("de-DE", "de"))
+    opening = open_worker(live_browser.browser, options, LiveTraffic())
     with live_browser.portal.wrap_async_context_manager(opening) as worker:
         desk = Desk(live_browser.portal, worker, site)
         show(desk, script)
         pass_time(desk, 40)
 
         assert desk.js("navigator.hardwareConcurrency") == 3
-        assert said(desk) == ["3,2", "3,2"]
+        assert desk.js("[navigator.language, Object.isFrozen(navigator.languages)]") == ["de-DE", True]
+        assert said(desk) == ["3,2,de-DE,de", "3,2,de-DE,de"]
 
 
 def test_worker_that_ended_is_not_waited_for(live_browser: Room, site: PageSite) -> None:
