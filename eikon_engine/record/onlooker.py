@@ -28,6 +28,7 @@ from eikon_engine.record.asking import Asking, is_press
 from eikon_engine.record.doing import UNKNOWN, Doing
 from eikon_engine.record.timeline import SETTLE_S, Timeline
 from eikon_engine.trace.actions import AnswerDialog, FileInput
+from eikon_engine.trace.deadlines import NO_DEADLINE_MS
 from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.identity import weakness
 from eikon_engine.trace.observation import DialogSeen
@@ -68,6 +69,8 @@ class Onlooker:
         self._current: Doing | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._unspoken: Counter[tuple[str, str]] = Counter()
+        self._unbounded = 0
+        """How many actions had no deadline."""
         self._is_closed = False
 
     def begun(self, call: Call) -> None:
@@ -100,6 +103,7 @@ class Onlooker:
             files=self._files(params) if name == "Frame.setInputFiles" else (),
         )
         self._timeline.begin(doing)
+        self._unbounded += call.timeout_ms == 0
         self.asking.keep_named_password(doing)
         self._look(doing)
 
@@ -142,6 +146,11 @@ class Onlooker:
         self._is_closed = True
         for (name, why), times in self._unspoken.items():
             self._writer.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
+        if self._unbounded:
+            self._writer.warn(
+                f"calls without a deadline (timeout=0): {self._unbounded}; a replay gives up after "
+                f"{NO_DEADLINE_MS / 1000:.0f} s"
+            )
 
     def attempt(self) -> Attempt:
         """Return the attempt under way; what is done outside of any subgoal is one of its own."""
