@@ -134,8 +134,15 @@ def _point(action: actions.Click | actions.DoubleClick | actions.Download | acti
             return call(f"{element}.hover", **options)
         case actions.Download():
             return call(f"{element}.click", **options)
-        case actions.Click(button=button, delay_ms=delay):
-            return call(f"{element}.click", button=None if button == "left" else button, delay=delay or None, **options)
+        case actions.Click(button=button, delay_ms=delay, click_count=count, force=force):
+            options = {
+                "button": None if button == "left" else button,
+                "click_count": None if count == 1 else count,
+                "delay": delay or None,
+                "force": force or None,
+                **options,
+            }
+            return call(f"{element}.click", **options)
         case actions.DoubleClick(button=button):
             return call(f"{element}.dblclick", button=None if button == "left" else button, **options)
         case _:

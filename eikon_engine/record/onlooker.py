@@ -23,7 +23,7 @@ from eikon_engine.browser.attached.client import (
     page_impl,
 )
 from eikon_engine.browser.attached.view import impl_of
-from eikon_engine.record.agent_actions import UnspokenError, action_of
+from eikon_engine.record.agent_actions import UnspokenError, action_of, is_unbounded
 from eikon_engine.record.asking import Asking, is_press
 from eikon_engine.record.doing import UNKNOWN, Doing
 from eikon_engine.record.timeline import SETTLE_S, Timeline
@@ -103,7 +103,7 @@ class Onlooker:
             files=self._files(params) if name == "Frame.setInputFiles" else (),
         )
         self._timeline.begin(doing)
-        self._unbounded += call.timeout_ms == 0
+        self._unbounded += is_unbounded(name, call.timeout_ms)
         self.asking.keep_named_password(doing)
         self._look(doing)
 

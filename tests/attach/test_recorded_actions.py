@@ -368,7 +368,9 @@ def test_what_is_not_repeated_is_told(chromium: Browser, site: PageSite, tmp_pat
         page.request.get(site.url)
         page.context.add_cookies([{"name": "a", "value": "b", "url": site.url}])
         page.locator("#text").select_text()
-        page.locator("#go").click(force=True)
+        page.locator("#go").hover(force=True)
+        page.locator("#go").screenshot()
+        page.wait_for_function("window.seen = 1")
         page.locator("#go").blur()
 
     told = warnings(tmp_path / "b")
@@ -377,7 +379,9 @@ def test_what_is_not_repeated_is_told(chromium: Browser, site: PageSite, tmp_pat
     assert "APIRequestContext.fetch was called once: requests of the agent itself" in told
     assert "BrowserContext.addCookies was called once" in told
     assert "ElementHandle.selectText was called once: a text that was selected" in told
-    assert "Frame.click was called once: `force`" in told
+    assert "Frame.hover was called once: `force`" in told
+    assert "ElementHandle.screenshot was called once: a picture of one element" in told
+    assert "Frame.waitForFunction was called once: it is not waited for again" in told
     assert "Frame.blur was called once" in told
 
 

@@ -141,6 +141,7 @@ async def _watched(
     await _prepare_documents(context, chosen.environment)
     capture = NetworkCapture(session, network)
     await capture.start()
+    await traffic.ready()
     ledger.take()
     return Watched(session=session, capture=capture, storage_state=state, warnings=tuple(_unrepeated(options)))
 

@@ -80,6 +80,7 @@ class HeardSockets(LiveSockets):
         super().__init__(session)
         self.background = Background(session.ledger)
         self._pages: list[_Page] = []
+        self._binding: list[asyncio.Task[None]] = []
         self._count = 0
         self.unheard: list[str] = []
         """What neither the browser nor a document told."""
@@ -95,7 +96,11 @@ class HeardSockets(LiveSockets):
         devtools.on("Network.webSocketFrameError", partial(self._on_error, page))
         devtools.on("Network.webSocketClosed", partial(self._on_closed, page))
         devtools.on("Runtime.bindingCalled", partial(self._on_told, page))
-        self.background.begin(_bind(devtools))
+        self._binding.append(self.background.begin(_bind(devtools)))
+
+    async def ready(self) -> None:
+        """Wait until the pages that are open can tell."""
+        await asyncio.gather(*self._binding, return_exceptions=True)
 
     async def stop(self) -> None:
         """End what waits to be told."""
@@ -192,6 +197,8 @@ class HeardSockets(LiveSockets):
                 heard.blobs.append(told["blob"])
             case "content":
                 self._fill(heard, told["blob"], told["content"])
+            case _:
+                return
 
     def _close(self, heard: _Heard, closer: Side, code: int | None, reason: str) -> None:
         self._tell(heard, lambda listener: listener.closed(heard.ordinal, closer, code, reason))
@@ -236,5 +243,7 @@ async def _bind(devtools: DevTools) -> None:
     from playwright.async_api import Error
 
     with suppress(Error):  # the page is gone
-        await devtools.send("Runtime.enable")
-        await devtools.send("Runtime.addBinding", {"name": BINDING})
+        await asyncio.gather(
+            devtools.send("Runtime.enable"),
+            devtools.send("Runtime.addBinding", {"name": BINDING}),
+        )

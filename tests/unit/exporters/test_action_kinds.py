@@ -34,6 +34,7 @@ CASES: list[tuple[Action, list[str]]] = [
     (actions.Click(target=FRAMED), ['page.frame_locator("#shop").locator("#pear").click()']),
     (actions.Click(target=PEAR, button="right", delay_ms=9.0, modifiers=("Shift",), position=actions.Point(x=1, y=2.5)),
      [f'{AT}.click(button="right", delay=9, position={{"x": 1, "y": 2.5}}, modifiers=["Shift"])']),
+    (actions.Click(target=PEAR, click_count=3, force=True), [f"{AT}.click(click_count=3, force=True)"]),
     (actions.DoubleClick(target=PEAR), [f"{AT}.dblclick()"]),
     (actions.Hover(target=PEAR, timeout_ms=100.0), [f"{AT}.hover(timeout=100)"]),
     (actions.Fill(target=PEAR, text="2"), [f'{AT}.fill("2")']),
