@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -72,7 +71,6 @@ class HandMission:
             OutputError: a recording is there already, or the folder cannot be written.
             NavigationError: the first document does not come.
         """
-        is_new = not self._directory.exists()
         self._writer = BundleWriter(self._directory)
         try:
             await self._start()
@@ -80,8 +78,6 @@ class HandMission:
             await self._window.go(self._options.url)
         except BaseException:
             self._writer.discard()
-            if is_new:
-                rmtree(self._directory, ignore_errors=True)
             raise
 
     async def _start(self) -> None:
