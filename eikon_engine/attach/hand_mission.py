@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
@@ -14,7 +13,8 @@ from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.by_hand import HandRecorder
 from eikon_engine.record.gesture import Gesture
 from eikon_engine.record.keep_out import keep_secrets_out
-from eikon_engine.record.recorder import describe_error, new_mission_id
+from eikon_engine.record.mission_id import new_mission_id
+from eikon_engine.record.recorder import describe_error
 from eikon_engine.record.start import without_secrets, write_start
 from eikon_engine.record.write import BundleWriter
 from eikon_engine.redact.found import FoundSecrets
@@ -71,7 +71,6 @@ class HandMission:
             OutputError: a recording is there already, or the folder cannot be written.
             NavigationError: the first document does not come.
         """
-        is_new = not self._directory.exists()
         self._writer = BundleWriter(self._directory)
         try:
             await self._start()
@@ -79,8 +78,6 @@ class HandMission:
             await self._window.go(self._options.url)
         except BaseException:
             self._writer.discard()
-            if is_new:
-                rmtree(self._directory, ignore_errors=True)
             raise
 
     async def _start(self) -> None:

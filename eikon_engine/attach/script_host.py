@@ -41,7 +41,12 @@ class ScriptHost:
         folder = self._request.directory
         directory = folder if number == 1 else folder.with_name(f"{folder.name}-{number}")
         text = self._request.mission_text or self.test or Path(self._request.script).name
-        options = AttachOptions(secrets=self._request.secrets, certify=None)
+        options = AttachOptions(
+            secrets=self._request.secrets,
+            redact=self._request.redact,
+            redaction=self._request.redaction,
+            certify=None,
+        )
         recording = Recording(wrapper, text, directory, options)
         try:
             await recording.begin()

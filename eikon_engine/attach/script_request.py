@@ -7,6 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from eikon_engine.redact.rules import RedactionRules
+
 
 class ScriptRequest(BaseModel):
     """A script to run, and where to record what it does."""
@@ -21,6 +23,8 @@ class ScriptRequest(BaseModel):
     mission_text: str | None = None
     browser_path: Path | None = None
     secrets: dict[str, str] = {}
+    redact: bool = True
+    redaction: RedactionRules = RedactionRules()
 
 
 class ScriptRecorded(BaseModel):

@@ -153,7 +153,9 @@ class SnapshotPlayer:
         if target is None:
             return None
         await self._show(action.page)
-        pointer = isinstance(action, actions.Click | actions.DoubleClick | actions.Download | actions.Hover)
+        forced = isinstance(action, actions.Click) and action.force
+        kinds = actions.Click | actions.DoubleClick | actions.Download | actions.Hover
+        pointer = isinstance(action, kinds) and not forced
         editable = isinstance(action, actions.Fill | actions.TypeText)
         readiness = Readiness(
             visible=not isinstance(action, actions.SetInputFiles), enabled=pointer or editable, editable=editable

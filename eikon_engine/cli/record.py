@@ -48,29 +48,29 @@ if TYPE_CHECKING:
     "--redact/--no-redact",
     default=True,
     show_default=True,
-    help="With --trace: whether secrets that nobody named are looked for and replaced by stand-ins; otherwise they "
-    "always are.",
+    help="With --trace and --script: whether secrets that nobody named are looked for and replaced by stand-ins; with "
+    "--url they always are.",
 )
 @click.option(
     "--redact-name",
     "names",
     multiple=True,
     metavar="NAME",
-    help="With --trace: name of a cookie, header or key that is secret.",
+    help="Name of a cookie, header or key that is secret; may be repeated.",
 )
 @click.option(
     "--redact-pattern",
     "patterns",
     multiple=True,
     metavar="REGEX",
-    help="With --trace: look of a value that is secret.",
+    help="Look of a value that is secret; may be repeated.",
 )
 @click.option(
     "--keep-name",
     "keep",
     multiple=True,
     metavar="NAME",
-    help="With --trace: name of a cookie, header or key that is not.",
+    help="Name of a cookie, header or key that is not; may be repeated.",
 )
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 @click.option(
@@ -139,8 +139,8 @@ class Chosen(TypedDict):
 _SOURCES: Final[Mapping[str, str]] = {"source": "--trace", "script": "--script", "url": "--url"}
 _ALONE: Final[Mapping[str, tuple[str, ...]]] = {
     "--trace": ("clock", "variables", "redact", "names", "patterns", "keep"),
-    "--script": ("mission", "no_certify", "arguments"),
-    "--url": ("mission", "no_certify", "headless", "debugging_port", "viewport"),
+    "--script": ("mission", "no_certify", "arguments", "redact", "names", "patterns", "keep"),
+    "--url": ("mission", "no_certify", "headless", "debugging_port", "viewport", "names", "patterns", "keep"),
 }
 """What each source has a use for, and not all have."""
 _SHOWN: Final[Mapping[str, str]] = {

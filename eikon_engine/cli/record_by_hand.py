@@ -32,6 +32,7 @@ def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
     """
     from eikon_engine.attach.by_hand import ByHandOptions
     from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.redact.rules import RedactionRules
 
     url = demand_url(chosen["url"] or "")
     certify = CertifyOptions(browser_path=chosen["browser_path"], progress=say)
@@ -43,6 +44,7 @@ def hand_options(chosen: Chosen, secrets: Mapping[str, str]) -> ByHandOptions:
         viewport=parse_viewport(chosen["viewport"]),
         browser_path=chosen["browser_path"],
         secrets=secrets,
+        redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
         certify=None if chosen["no_certify"] else certify,
         say=say,
     )
@@ -109,6 +111,8 @@ def warning_lines(report: HandReport) -> Iterator[str]:
         yield f"warning: {warning}"
     for weak in report.weak:
         yield f"weak: {weak.action}: {weak.selector}: {weak.why}"
+    if report.not_certified is not None:
+        yield f"not certified: {report.not_certified}"
 
 
 def report_lines(output: Path, report: HandReport) -> Iterator[str]:
@@ -122,7 +126,7 @@ def report_lines(output: Path, report: HandReport) -> Iterator[str]:
     for subgoal, count in report.counts.items():
         yield f"  {counted(count, 'action')}: {subgoal}"
     if report.not_certified is not None:
-        yield f"not certified: {report.not_certified}; next: eikon certify {output}"
+        yield f"not certified; next: eikon certify {output}"
     elif report.certification is None:
         yield f"next: eikon certify {output}"
     else:

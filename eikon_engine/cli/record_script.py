@@ -25,6 +25,7 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
     from eikon_engine.attach.record_script import is_test, record_script
     from eikon_engine.attach.script_request import ScriptRequest
     from eikon_engine.errors import UsageError
+    from eikon_engine.redact.rules import RedactionRules
 
     request = ScriptRequest(
         script=script,
@@ -34,6 +35,8 @@ def record_with_script(script: str, secrets: Mapping[str, str], chosen: Mapping[
         mission_text=chosen["mission"],
         browser_path=chosen["browser_path"],
         secrets=dict(secrets),
+        redact=chosen["redact"],
+        redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
     )
     run = record_script(request)
     for line in run.answer.refused:
@@ -68,7 +71,8 @@ def _finish(recorded: ScriptRecorded, *, certifies: bool) -> bool:
         options = CertifyOptions(secrets=recorded.secrets, progress=lambda line: _tell(f"[CERTIFY] {line}"))
         report = asyncio.run(certify_recording(directory, options))
     except EikonError as error:
-        _say(f"{directory}: recorded, {count} actions; not certified: {error.message}")
+        _tell(f"not certified: {error.message}")
+        _say(f"{directory}: recorded, {count} actions; not certified; next: eikon certify {directory}")
         return False
     _tell(render_certification(report))
     _say(f"{directory}: recorded, {count} actions; {report.status}")

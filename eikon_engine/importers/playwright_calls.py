@@ -16,6 +16,7 @@ from eikon_engine.importers.selectors import Converted, positional
 from eikon_engine.importers.target import target_of
 from eikon_engine.trace.actions import FileInput, FunctionCondition, SelectorCondition
 from eikon_engine.trace.blobs import ref_of
+from eikon_engine.trace.deadlines import NO_DEADLINE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -182,17 +183,19 @@ class Calls:
         self._add("scroll", dx=dx or 0.0, dy=dy or 0.0)
 
     def _click(self) -> None:
-        button = self._params.get("button")
-        if self._call.downloads and button in {None, "left"}:
+        button, count = self._params.get("button"), number_of(self._params, "clickCount") or 1
+        force = self._params.get("force") is True
+        if self._call.downloads and button in {None, "left"} and count == 1 and not force:
             self._point("download")
         else:
-            self._point("click", button=button, delay_ms=self._params.get("delay"))
+            delay = self._params.get("delay")
+            self._point("click", button=button, delay_ms=delay, click_count=int(count), force=force)
 
     def _point(self, kind: str, **fields: JsonValue) -> None:
-        if self._params.get("clickCount", 1) not in {0, 1} or self._params.get("trial"):
-            self._lose("a trial, or another number of clicks than one, cannot be repeated")
+        if self._params.get("trial"):
+            self._lose("a trial cannot be repeated")
             return
-        if self._params.get("force"):
+        if self._params.get("force") and kind != "click":
             self._note(f"{kind}: `force` was left out, as a replay touches what a person could")
         held: list[JsonValue] = list(self._keyboard.modifiers)
         modifiers = self._params.get("modifiers") or held
@@ -297,7 +300,11 @@ class Calls:
         return target_of(chosen, (), self._gathered, self._step, tuple(frames))
 
     def _timeout(self) -> float | None:
-        return number_of(self._params, "timeout") or None
+        timeout = number_of(self._params, "timeout")
+        if timeout != 0:
+            return timeout
+        self._note(f"{self._call.name} had no deadline; a replay gives up after {NO_DEADLINE_MS / 1000:.0f} s")
+        return NO_DEADLINE_MS
 
     def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
         self._gathered.add(self._step, kind, page=self._page, **fields)

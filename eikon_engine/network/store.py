@@ -96,6 +96,12 @@ class NetworkWriter:
         self._index.close()
         self._sockets.close()
 
+    def discard(self) -> None:
+        """End the files, and take them away."""
+        self.close()
+        for path in (self._path, self._path.with_name(SOCKETS_NAME)):
+            path.unlink(missing_ok=True)
+
     def __enter__(self) -> Self:
         """Return the writer itself."""
         return self

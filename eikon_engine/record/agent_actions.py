@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.trace.actions import Action
+from eikon_engine.trace.deadlines import NO_DEADLINE_MS
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def action_of(
 ) -> Action | None:
     """Return the action that a call is, by its class and method; None for one that does nothing to a page.
 
+    A `timeout_ms` of 0 is that of a call without a deadline, and of one that cannot have any.
+
     Raises:
         UnspokenError: no action of ours says what it does.
     """
@@ -52,10 +55,16 @@ def action_of(
             fields["url"] = urljoin(base_url, fields["url"])
         if kind == "set_input_files":
             fields["files"] = files
-        return _validated({"type": kind, "page": page, "timeout_ms": timeout_ms or None, **fields}, name)
+        deadline = NO_DEADLINE_MS if is_unbounded(name, timeout_ms) else timeout_ms or None
+        return _validated({"type": kind, "page": page, "timeout_ms": deadline, **fields}, name)
     if name in _UNSPOKEN:
         raise UnspokenError(_UNSPOKEN[name])
     return None
+
+
+def is_unbounded(name: str, timeout_ms: float | None) -> bool:
+    """Say whether a call could have a deadline, and has none."""
+    return timeout_ms == 0 and (name.startswith("Frame.") or name in _BOUNDED)
 
 
 def is_action(name: str) -> bool:
@@ -97,6 +106,12 @@ def _pointer(params: Mapping[str, Any], *names: str, **fields: Any) -> Fields:  
     return _on_target(params, "position", *names, modifiers=modifiers, **fields)
 
 
+def _click(params: Mapping[str, Any]) -> Fields:
+    count, force = params.get("clickCount"), params.get("force")
+    plain = {name: value for name, value in params.items() if name not in {"clickCount", "force"}}
+    return _pointer(plain, "button", delay_ms=params.get("delay"), click_count=count, force=force)
+
+
 def _touch(params: Mapping[str, Any]) -> Fields:
     _demand_plain(params)
     return _on_target(params, "position")
@@ -133,9 +148,6 @@ def _demand_plain(params: Mapping[str, Any]) -> None:
         raise UnspokenError(message)
     if params.get("force"):
         message = "`force` acts on what no person could touch; a replay waits until a person could"
-        raise UnspokenError(message)
-    if params.get("clickCount") not in {None, 1}:
-        message = f"a click of {params['clickCount']} presses is not repeated; use dblclick"
         raise UnspokenError(message)
 
 
@@ -224,7 +236,7 @@ _ACTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Fields]]]]
     "Page.mouseClick": ("mouse", _mouse("click")),
     "Page.mouseWheel": ("scroll", lambda params: {"dx": params.get("deltaX"), "dy": params.get("deltaY")}),
     "BrowserContext.newPage": ("open_page", lambda _: {}),
-    "Frame.click": ("click", lambda params: _pointer(params, "button", delay_ms=params.get("delay"))),
+    "Frame.click": ("click", _click),
     "Frame.dblclick": ("double_click", lambda params: _pointer(params, "button")),
     "Frame.hover": ("hover", _pointer),
     "Frame.check": ("check", _touch),
@@ -240,6 +252,9 @@ _ACTIONS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Fields]]]]
     "Frame.dragAndDrop": ("drag", _drag),
 }
 """Calls that are actions, with the kind of action and what reads its fields."""
+
+_BOUNDED: Final = frozenset({"Page.reload", "Page.goBack", "Page.goForward", "Page.screenshot"})
+"""Calls that can have a deadline, beside those of frames."""
 
 _SCRIPT: Final = "what a script of the agent changes in a page is not repeated"
 _STATE: Final = "what it changes is not repeated"
@@ -264,6 +279,9 @@ _UNSPOKEN: Final[Mapping[str, str]] = {
     "ElementHandle.scrollIntoViewIfNeeded": "a replay scrolls where it acts; use mouse.wheel where a page waits for it",
     "ElementHandle.evalOnSelector": _SCRIPT,
     "ElementHandle.evalOnSelectorAll": _SCRIPT,
+    "ElementHandle.screenshot": "a picture of one element is not taken again; take one of the page",
+    "Frame.waitForFunction": "it is not waited for again, as a replay takes the time that the agent took; what the "
+    "function changes is not repeated",
     "Worker.evaluateExpression": _SCRIPT,
     "Worker.evaluateExpressionHandle": _SCRIPT,
     "CDPSession.send": "what it does over the DevTools protocol is not repeated",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from shutil import rmtree
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError
 from eikon_engine.network.store import NetworkWriter
 from eikon_engine.trace.blobs import BlobRef, BlobStore
+from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER
 from eikon_engine.trace.dom.stored import store_snapshot
 from eikon_engine.trace.execution import (
     ActionTrace,
@@ -46,6 +49,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import CompletionUsage, Failure, ToolUsage
 
 TRACE_FILE = "trace.json"
+NETWORK_FOLDER: Final = "network"
 
 
 class BundleWriter:
@@ -61,11 +65,19 @@ class BundleWriter:
             message = f"{directory / TRACE_FILE}: a recording is there already; choose another folder or remove it"
             raise OutputError(message)
         self.directory = directory
+        self._before = {each.name for each in directory.iterdir()} if directory.is_dir() else None
+        """What lay in the folder before; None where there was none."""
         self._journal = JournalWriter(directory / JOURNAL_FILE)
-        self.network = NetworkWriter(directory / "network")
-        self.files = BlobStore(directory / "files")
-        self._dom = BlobStore(directory / "dom")
+        try:
+            self.network = NetworkWriter(directory / NETWORK_FOLDER)
+        except OutputError:
+            self._journal.close()
+            (directory / JOURNAL_FILE).unlink()
+            raise
+        self.files = BlobStore(directory / FILES_FOLDER)
+        self._dom = BlobStore(directory / DOM_FOLDER)
         self._redaction = Redaction()
+        self._written: set[str] = {JOURNAL_FILE}
 
     def begin(self, trace: ExecutionTrace) -> None:
         """Write what is known before the first action."""
@@ -131,6 +143,7 @@ class BundleWriter:
 
     def write_file(self, path: str, content: bytes) -> None:
         """Write a file of the bundle, whole; `path` is relative."""
+        self._written.add(path)
         write_whole(self.directory / path, content)
 
     def end(self, ended_at: datetime, status: MissionStatus) -> None:
@@ -142,9 +155,16 @@ class BundleWriter:
         journal.unlink()
 
     def discard(self) -> None:
-        """Leave nothing behind of a recording that did not begin."""
+        """Leave nothing behind of a recording that did not begin; what others put into the folder stays."""
         self.close()
-        (self.directory / JOURNAL_FILE).unlink()
+        for path in self._written:
+            (self.directory / path).unlink(missing_ok=True)
+        self.network.discard()
+        for name in {NETWORK_FOLDER, FILES_FOLDER, DOM_FOLDER} - (self._before or set()):
+            rmtree(self.directory / name, ignore_errors=True)
+        if self._before is None:
+            with suppress(OSError):  # somebody else has put something there
+                self.directory.rmdir()
 
     def close(self) -> None:
         """Let the files go."""

@@ -121,6 +121,10 @@ class Click(_PointerAction):
     type: Literal["click"] = "click"
     button: MouseButton = "left"
     delay_ms: float = 0.0
+    click_count: int = Field(default=1, ge=1)
+    """How often the button is pressed, each press telling the page its number; three select a paragraph."""
+    force: bool = False
+    """Whether the element may be disabled, or covered: then what lies over it gets the click."""
 
 
 class DoubleClick(_PointerAction):

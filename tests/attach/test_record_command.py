@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from eikon_engine.browser.find import find_browser
 from eikon_engine.redact.files import held
 from eikon_engine.trace.bundle import open_bundle
 from tests.attach.watching import kinds, steps
-from tests.browser.pages import PageSite
+from tests.browser.pages import Answer, PageSite
 from tests.missions.agents import write_script, write_test
 from tests.missions.shop import SHOP_PASSWORD
 from tests.replay.conftest import replay
@@ -188,6 +189,59 @@ def test_wrong_usage_is_one_line(tmp_path: Path, arguments: list[str], wanted: s
     assert done.returncode == USAGE
     assert wanted in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+SENDER = """
+import sys
+from playwright.sync_api import sync_playwright
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch()
+    page = browser.new_page()
+    page.goto(sys.argv[1] + "?drum=kettle-drum-55")
+    browser.close()
+"""
+
+
+def test_rules_for_secrets_are_those_of_the_command(site: PageSite, tmp_path: Path) -> None:
+    """What a name, a pattern or their absence says of secrets holds for a script as for any other recording."""
+    button = f"{site.url}/button"
+    site.answers["/button"] = Answer(body="<p>here", headers=(("X-Widget", "q7Kd92mLx0pVz3Wt"),))
+    script = written(tmp_path, "agent.py", SENDER)
+    values = {b"q7Kd92mLx0pVz3Wt", b"kettle-drum-55"}
+    rules = ("--redact-name", "x-widget", "--redact-pattern", r"kettle-drum-\d+")
+
+    assert record("--script", script, "-o", tmp_path / "a", *rules, "--no-certify", "--", button).returncode == 0
+    assert record("--script", script, "-o", tmp_path / "b", "--no-redact", "--no-certify", "--", button).returncode == 0
+
+    assert held(tmp_path / "a", values) == set()
+    assert held(tmp_path / "b", values) == values
+
+
+def test_a_pattern_that_is_none_is_refused(button: str, tmp_path: Path) -> None:
+    """Nothing is run before the rules are understood."""
+    script = written(tmp_path, "agent.py", SENDER)
+
+    done = record("--script", script, "-o", tmp_path / "b", "--redact-pattern", "(", "--", button)
+
+    assert (done.returncode, len(done.stderr.splitlines())) == (USAGE, 1)
+    assert "wanted a regular expression of secret values, found '('" in done.stderr
+
+
+def test_why_a_recording_is_not_certified_is_told_as_a_diagnostic(button: str, tmp_path: Path) -> None:
+    """The reason stands on standard error, what was made on standard output."""
+    browser = find_browser(None, environ=os.environ).path
+    text = FAILING.replace("launch()", f"launch(executable_path={str(browser)!r})").format(end="browser.close()")
+    script = written(tmp_path, "agent.py", text)
+
+    done = record("--script", script, "-o", tmp_path / "b", "--", button, EIKON_BROWSER_PATH="/nowhere/chrome")
+
+    assert done.returncode == 1
+    assert "not certified: " in done.stderr
+    assert "/nowhere/chrome" in done.stderr
+    assert done.stdout.splitlines() == [
+        f"{tmp_path / 'b'}: recorded, 2 actions; not certified; next: eikon certify {tmp_path / 'b'}"
+    ]
 
 
 def test_a_folder_that_is_taken_is_refused(button: str, tmp_path: Path) -> None:

@@ -223,8 +223,24 @@ def test_a_page_that_shows_something_is_too_late(chromium: Browser, site: PageSi
         pass
 
     page.close()
-    assert not (tmp_path / "b" / "trace.json").exists()
-    assert not (tmp_path / "b" / "journal.jsonl").exists()
+    assert not (tmp_path / "b").exists()
+
+
+def test_what_others_put_into_a_folder_stays(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """A recording that does not begin takes away what it wrote, and nothing else; the folder is as good as before."""
+    (tmp_path / "b" / "network").mkdir(parents=True)
+    (tmp_path / "b" / "network" / "notes.txt").write_text("mine")
+    page = chromium.new_page()
+    page.goto(site.put("<p>here"))
+
+    with pytest.raises(UsageError), record_mission(page, mission_text="Late", directory=tmp_path / "b", options=QUICK):
+        pass
+
+    page.close()
+    files = [each.relative_to(tmp_path / "b").as_posix() for each in (tmp_path / "b").rglob("*") if each.is_file()]
+    assert files == ["network/notes.txt"]
+    with watched(chromium, tmp_path / "b") as agent:
+        agent.page.goto(site.put("<p>again"))
 
 
 def test_what_is_no_page_is_refused(chromium: Browser, tmp_path: Path) -> None:

@@ -368,7 +368,9 @@ def test_what_is_not_repeated_is_told(chromium: Browser, site: PageSite, tmp_pat
         page.request.get(site.url)
         page.context.add_cookies([{"name": "a", "value": "b", "url": site.url}])
         page.locator("#text").select_text()
-        page.locator("#go").click(force=True)
+        page.locator("#go").hover(force=True)
+        page.locator("#go").screenshot()
+        page.wait_for_function("window.seen = 1")
         page.locator("#go").blur()
 
     told = warnings(tmp_path / "b")
@@ -377,8 +379,23 @@ def test_what_is_not_repeated_is_told(chromium: Browser, site: PageSite, tmp_pat
     assert "APIRequestContext.fetch was called once: requests of the agent itself" in told
     assert "BrowserContext.addCookies was called once" in told
     assert "ElementHandle.selectText was called once: a text that was selected" in told
-    assert "Frame.click was called once: `force`" in told
+    assert "Frame.hover was called once: `force`" in told
+    assert "ElementHandle.screenshot was called once: a picture of one element" in told
+    assert "Frame.waitForFunction was called once: it is not waited for again" in told
     assert "Frame.blur was called once" in told
+
+
+def test_a_call_without_a_deadline_is_told(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """What an agent would wait for without end is waited for long in a replay, and the recording says so."""
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put(FORM), timeout=0)
+        page.wait_for_selector("#go", timeout=0)
+        page.click("#go", timeout=0)
+        page.click("#go")
+
+    assert [step.action.timeout_ms for step in steps(tmp_path / "b")] == [300_000, 300_000, 300_000, 20_000]
+    assert "calls without a deadline (timeout=0): 3; a replay gives up after 300 s" in warnings(tmp_path / "b")
 
 
 def test_a_press_at_an_unknown_place_is_told(chromium: Browser, site: PageSite, tmp_path: Path) -> None:

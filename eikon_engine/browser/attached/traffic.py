@@ -40,6 +40,11 @@ class WatchedTraffic(LiveTraffic):
         session.hearers.append(self._prepare)
         session.context.on("requestfailed", self._on_failed)
 
+    async def ready(self) -> None:
+        """Wait until the pages that are open can tell of their sockets."""
+        if isinstance(self.sockets, HeardSockets):
+            await self.sockets.ready()
+
     def outcome(self) -> NetworkOutcome:
         """Say what has no answer because a page did not wait for it."""
         told = super().outcome()

@@ -19,20 +19,40 @@ if TYPE_CHECKING:
 
 
 async def click(session: Session, action: Click | DoubleClick) -> Deed:
-    """Click once or twice on the target."""
+    """Click on the target, once or more often."""
+    if action.type == "click" and action.force:
+        return await _click_by_force(session, action)
     bound = await _bind_pointer(session, action, enabled=True)
     options = {**_pointer_options(action), "button": action.button}
     point = _sure_point(session, action, bound)
     mouse = bound.locator.page.mouse
     async with translated(f"clicking {action.target}"), closed_gate(session, bound.locator.page):
         if action.type == "click" and point is not None:
-            await _in_time(mouse.click(*point, delay=action.delay_ms, button=action.button))
+            times = action.click_count
+            await _in_time(mouse.click(*point, delay=action.delay_ms, button=action.button, click_count=times))
         elif action.type == "click":
-            await bound.locator.click(delay=action.delay_ms, no_wait_after=True, **options)
+            times = action.click_count
+            await bound.locator.click(delay=action.delay_ms, click_count=times, no_wait_after=True, **options)
         elif point is not None:
             await _in_time(mouse.dblclick(*point, button=action.button))
         else:
             await bound.locator.dblclick(**options)
+    return Deed(bound=bound)
+
+
+async def _click_by_force(session: Session, action: Click) -> Deed:
+    """Click at the target, which is the recorded one, and visible; whether it is what gets the click is not asked."""
+    page = require_page(session, action.page)
+    bound = await bind(page, action.target, session.rest, Readiness(), action.timeout_ms)
+    async with translated(f"clicking {action.target}"), closed_gate(session, bound.locator.page):
+        await bound.locator.click(
+            button=action.button,
+            delay=action.delay_ms,
+            click_count=action.click_count,
+            force=True,
+            no_wait_after=True,
+            **_pointer_options(action),
+        )
     return Deed(bound=bound)
 
 

@@ -20,10 +20,6 @@ USAGE = 2
     [
         (["--clock", "natural"], "--clock"),
         (["--var", "A=1"], "--var"),
-        (["--no-redact"], "--no-redact"),
-        (["--redact-name", "widget"], "--redact-name"),
-        (["--redact-pattern", "t-(.+)"], "--redact-pattern"),
-        (["--keep-name", "device"], "--keep-name"),
     ],
 )
 def test_a_script_has_no_use_for_options_of_traces(

@@ -67,8 +67,24 @@ CALLS: dict[str, tuple[dict[str, Any], Action]] = {
     "Page.mouseWheel": ({"deltaX": 1, "deltaY": 2}, Scroll(dx=1, dy=2)),
     "BrowserContext.newPage": ({}, OpenPage()),
     "Frame.click": (
-        {"selector": "#a", "button": "middle", "delay": 5, "modifiers": ["Alt"], "position": {"x": 1, "y": 2}},
-        Click(target=HERE, button="middle", delay_ms=5, modifiers=("Alt",), position=Point(x=1, y=2)),
+        {
+            "selector": "#a",
+            "button": "middle",
+            "delay": 5,
+            "modifiers": ["Alt"],
+            "position": {"x": 1, "y": 2},
+            "clickCount": 3,
+            "force": True,
+        },
+        Click(
+            target=HERE,
+            button="middle",
+            delay_ms=5,
+            modifiers=("Alt",),
+            position=Point(x=1, y=2),
+            click_count=3,
+            force=True,
+        ),
     ),
     "Frame.dblclick": ({"selector": "#a"}, DoubleClick(target=HERE)),
     "Frame.hover": ({"selector": "#a"}, Hover(target=HERE)),
@@ -104,7 +120,7 @@ UNSPOKEN: list[tuple[str, dict[str, Any], str]] = [
     ("Frame.fill", {"value": "a", "force": True}, "`force`"),
     ("Frame.selectOption", {"options": [], "force": True}, "`force`"),
     ("Frame.dragAndDrop", {"source": "#a", "target": "#b", "trial": True}, "a trial"),
-    ("Frame.click", {"clickCount": 3}, "3 presses is not repeated; use dblclick"),
+    ("Frame.click", {"clickCount": -1}, "Frame.click with this click_count is more than an action can say"),
     ("Frame.selectOption", {"elements": ["handle"]}, "by handles; choose them by value, label or index"),
     ("Frame.selectOption", {"options": [{"label": "a"}, {"index": 1}]}, "by index and label at once"),
     ("Frame.setInputFiles", {"localDirectory": "/a"}, "a folder was given to a field"),
@@ -125,11 +141,13 @@ def test_a_call_becomes_its_action(name: str) -> None:
 
 
 def test_page_and_deadline_are_those_of_the_call() -> None:
-    """An action names the page it was done on, and the deadline of its call, unless that had none."""
+    """An action names the page it was done on, and the deadline of its call; one without gets a large one."""
     params = {"selector": "#a"}
 
     assert action_of("Frame.click", params, page=2, timeout_ms=700.0) == Click(page=2, target=HERE, timeout_ms=700.0)
-    assert action_of("Frame.click", params, page=2, timeout_ms=0) == Click(page=2, target=HERE)
+    assert action_of("Frame.click", params, page=2, timeout_ms=0) == Click(page=2, target=HERE, timeout_ms=300_000.0)
+    assert action_of("Frame.click", params, page=2, timeout_ms=None) == Click(page=2, target=HERE)
+    assert action_of("Page.keyboardPress", {"key": "a"}, page=0, timeout_ms=0) == Press(key="a")
 
 
 @pytest.mark.parametrize(
