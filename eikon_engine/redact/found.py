@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
@@ -93,6 +94,8 @@ class FoundSecrets:
         return replacement
 
     def _learn(self, finding: Finding, *, made: bool) -> None:
+        if self._rules.is_listed(finding.name):
+            finding = replace(finding, is_listed=True)
         for segment in secret_segments(finding):
             if segment in self._taken or is_stand_in(segment) or any(each in segment for each in self._known):
                 continue  # known already, whole or in the part that matters
@@ -112,8 +115,9 @@ def secret_segments(finding: Finding) -> tuple[str, ...]:
 
     What comes before it, as the claims of a JWT, is read by pages.
     """
-    if finding.is_token:
-        is_sought = looks_random(finding.value) or (finding.is_listed and len(finding.value) >= SHORTEST)
+    is_listed = finding.is_listed and len(finding.value) >= SHORTEST
+    if finding.is_token or is_listed:
+        is_sought = is_listed or looks_random(finding.value)
         return (finding.value,) if is_sought and finding.value.isascii() else ()
     rest, secret = unquote(finding.value), []
     for token in sorted(tokens(rest), key=lambda each: each.end, reverse=True):

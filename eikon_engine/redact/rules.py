@@ -42,6 +42,10 @@ class RedactionRules:
         """Say whether what goes by this name is secret."""
         return _is_secret(self, name, in_address)
 
+    def is_listed(self, name: str) -> bool:
+        """Say whether somebody named it: then its values are secret whatever they look like."""
+        return name.lower() in {each.lower() for each in self.names} and not self.is_kept(name)
+
     def is_kept(self, name: str) -> bool:
         """Say whether what goes by this name stays as it is."""
         return name.lower() in {each.lower() for each in self.keep}
@@ -58,5 +62,4 @@ def _is_secret(rules: RedactionRules, name: str, in_address: bool) -> bool:  # n
     """Judge each name once: documents repeat them thousands of times."""
     if rules.is_kept(name):
         return False
-    listed = name.lower() in {each.lower() for each in rules.names}
-    return listed or (is_secret_in_address(name) if in_address else is_secret_name(name))
+    return rules.is_listed(name) or (is_secret_in_address(name) if in_address else is_secret_name(name))

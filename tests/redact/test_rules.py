@@ -19,7 +19,7 @@ from tests.replay.conftest import replay
 if TYPE_CHECKING:
     from pathlib import Path
 
-WIDGET, KEPT = "kJ83hdPq0zLmWv7T", "pQ55mnbVcxZ1lKjH"
+WIDGET, KEPT, PLAIN = "kJ83hdPq0zLmWv7T", "pQ55mnbVcxZ1lKjH", "tin-whistle-44"
 
 
 def test_a_pattern_that_is_none_ends_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,7 +36,7 @@ def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
     """A name that is added is replaced, one that is kept is not, and the replay is faithful."""
     rules = RedactionRules(names=("widget",), keep=("token",))
     with serve_pages() as site:
-        script = f"const given = {{widget: '{WIDGET}', token: '{KEPT}'}}; document.title = given.token"
+        script = f"const given = {{widget: '{WIDGET}', token: '{KEPT}'}}, plain = {{Widget: '{PLAIN}'}}; document.title = given.token"
         site.answers["/"] = Answer(body=f"<!doctype html><title>T</title><script>{script}</script>")
 
         async def drive() -> None:
@@ -49,5 +49,5 @@ def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
 
         asyncio.run(drive())
 
-    assert left_in(tmp_path / "b", {"widget": WIDGET, "kept": KEPT}) == {"kept"}
+    assert left_in(tmp_path / "b", {"widget": WIDGET, "plain": PLAIN, "kept": KEPT}) == {"kept"}
     assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
