@@ -36,7 +36,8 @@ def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
     """A name that is added is replaced, one that is kept is not, and the replay is faithful."""
     rules = RedactionRules(names=("widget",), keep=("token",))
     with serve_pages() as site:
-        script = f"const given = {{widget: '{WIDGET}', token: '{KEPT}'}}, plain = {{Widget: '{PLAIN}'}}; document.title = given.token"
+        given = f"{{widget: '{WIDGET}', token: '{KEPT}', own: {{Widget: '{PLAIN}'}}}}"
+        script = f"const given = {given}; document.title = given.token"
         site.answers["/"] = Answer(body=f"<!doctype html><title>T</title><script>{script}</script>")
 
         async def drive() -> None:
