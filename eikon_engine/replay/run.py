@@ -199,6 +199,7 @@ def _write(
     ended_early: str | None,
 ) -> ReplayOutcome:
     found = collector.outcome(options.now(), ended_early, collector.plan.warnings)
+    found = found.model_copy(update={"gates": collector.gates})
     outcome = _with_certificate(found, collector.plan.bundle)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
     for report in reports:

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from eikon_engine.cli.events import events_command
 from eikon_engine.outcome.read_events import read_events
+from eikon_engine.shell import run_command
 from tests.unit.outcome.event_values import EVERY_KIND, lines, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,15 +79,18 @@ def test_each_event_is_one_line(tmp_path: Path) -> None:
         (("gate=max_actions",), [14]),
     ],
 )
-def test_filters_are_joined(tmp_path: Path, filters: tuple[str, ...], found: list[int]) -> None:
+def test_filters_are_joined(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], filters: tuple[str, ...], found: list[int]
+) -> None:
     """Each filter holds for each line that is shown, and lines are shown as they are."""
     path = events_in(tmp_path)
 
-    done = run(path, "--json", *(part for text in filters for part in ("--filter", text)))
+    given = [str(path), "--json", *(part for text in filters for part in ("--filter", text))]
+    status = run_command(events_command, given, "eikon events")
 
     whole = TEXT.decode().splitlines()
-    assert done.returncode == 0
-    assert done.stdout.decode().splitlines() == [whole[number - 1] for number in found]
+    assert status == 0
+    assert capsys.readouterr().out.splitlines() == [whole[number - 1] for number in found]
 
 
 @pytest.mark.parametrize(
@@ -98,14 +103,17 @@ def test_filters_are_joined(tmp_path: Path, filters: tuple[str, ...], found: lis
         ("tool", ("FIELD=VALUE",)),
     ],
 )
-def test_an_unknown_filter_is_an_error(tmp_path: Path, text: str, words: tuple[str, ...]) -> None:
+def test_an_unknown_filter_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, words: tuple[str, ...]
+) -> None:
     """What is not known is told with what is."""
-    done = run(events_in(tmp_path), "--filter", text)
+    status = run_command(events_command, [str(events_in(tmp_path)), "--filter", text], "eikon events")
 
-    assert done.returncode == 2
-    assert done.stderr.decode().count("\n") == 1
+    told = capsys.readouterr().err
+    assert status == 2
+    assert told.count("\n") == 1
     for word in words:
-        assert word in done.stderr.decode()
+        assert word in told
 
 
 def test_what_was_cut_off_is_told(tmp_path: Path) -> None:
