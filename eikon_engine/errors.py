@@ -13,6 +13,10 @@
     │   ├── BundlePathError              65   bundle-path
     │   ├── AttachmentMissingError       65   attachment-missing
     │   └── AttachmentCorruptError       65   attachment-corrupt
+    ├── EventsError                      65   events
+    │   └── EventsVersionError           65   events-version
+    ├── YamlError                        65   yaml
+    │   └── GatesError                   65   gates
     ├── ForeignFormatError               65   foreign-format
     │   └── ForeignStepError             65   foreign-step
     ├── BrowserError                     69   browser
@@ -126,6 +130,32 @@ class AttachmentCorruptError(TraceError):
     """Report a file whose content does not have the digest in its name."""
 
     code = "attachment-corrupt"
+
+
+class EventsError(EikonError):
+    """Report an `events.jsonl` that cannot be read."""
+
+    code = "events"
+    exit_status = 65
+
+
+class EventsVersionError(EventsError):
+    """Report events of a version this program does not know."""
+
+    code = "events-version"
+
+
+class YamlError(EikonError):
+    """Report a text of ours in YAML that cannot be read."""
+
+    code = "yaml"
+    exit_status = 65
+
+
+class GatesError(YamlError):
+    """Report gates that do not exist, or limits that cannot be."""
+
+    code = "gates"
 
 
 class ForeignFormatError(EikonError):
