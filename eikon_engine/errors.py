@@ -4,7 +4,8 @@
 
     EikonError
     ├── UsageError                        2   usage
-    │   └── OutputError                   2   output-not-writable
+    │   ├── OutputError                   2   output-not-writable
+    │   └── ToolArgumentsError            2   tool-arguments
     ├── TraceError                       65   trace
     │   ├── TraceMissingError            65   trace-missing
     │   ├── TraceSyntaxError             65   trace-syntax
@@ -18,6 +19,11 @@
     ├── ResponsesError                   65   responses
     │   ├── ResponseCorruptError         65   response-corrupt
     │   └── ResponsesIncompleteError     65   responses-incomplete
+    ├── ScenarioError                    65   scenario
+    ├── FixtureError                     65   fixture
+    │   ├── FixtureCorruptError          65   fixture-corrupt
+    │   ├── FixturesMixedError           65   fixtures-mixed
+    │   └── FixturesIncompleteError      65   fixtures-incomplete
     ├── BrowserError                     69   browser
     │   ├── BrowserMissingError          69   browser-missing
     │   └── BrowserDiedError             69   browser-died
@@ -27,8 +33,13 @@
     │   ├── VariableMissingError         78   variable-missing
     │   ├── NetworkPartMissingError      78   network-part-missing
     │   ├── ModelClientMissingError      78   model-client-missing
-    │   └── NoReplayDataError            78   no-replay-data
+    │   ├── NoReplayDataError            78   no-replay-data
+    │   ├── UnknownToolError             78   unknown-tool
+    │   ├── ToolNotAllowedError          78   tool-not-allowed
+    │   └── FixtureMissingError          78   fixture-missing
     ├── SkillError                        1   skill-failed
+    ├── ToolError                         1   tool-failed
+    ├── ResultNotStorableError            1   result-not-storable
     ├── CompletionError                   1   completion-failed
     │   ├── CompletionTimeoutError        1   completion-timeout
     │   ├── CompletionUnreachableError   69   completion-unreachable
@@ -50,7 +61,9 @@
     │   ├── AssertionFailedError          1   assertion-failed
     │   └── ActionRejectedError           1   action-rejected
     ├── ReplayError                       1   replay
-    │   └── ReplayDivergenceError         1   replay-diverged
+    │   ├── ReplayDivergenceError         1   replay-diverged
+    │   ├── ToolCallsDivergedError        1   tool-calls-diverged
+    │   └── ScenarioDivergedError         1   scenario-diverged
     ├── InterruptedRunError             130   interrupted
     └── InternalError                    70   internal
 
@@ -89,6 +102,12 @@ class OutputError(UsageError):
     """Report an output folder that cannot be written."""
 
     code = "output-not-writable"
+
+
+class ToolArgumentsError(UsageError):
+    """Report arguments that a tool does not take."""
+
+    code = "tool-arguments"
 
 
 class TraceError(EikonError):
@@ -172,6 +191,38 @@ class ResponsesIncompleteError(ResponsesError):
     code = "responses-incomplete"
 
 
+class ScenarioError(EikonError):
+    """Report a scenario that cannot be read, or asks for what cannot be; by file, line and column."""
+
+    code = "scenario"
+    exit_status = 65
+
+
+class FixtureError(EikonError):
+    """Report a folder of recorded tool calls that cannot be used."""
+
+    code = "fixture"
+    exit_status = 65
+
+
+class FixtureCorruptError(FixtureError):
+    """Report one recorded tool call that was damaged, or edited by hand, by its path."""
+
+    code = "fixture-corrupt"
+
+
+class FixturesMixedError(FixtureError):
+    """Report a folder that holds tool calls of more than one recording."""
+
+    code = "fixtures-mixed"
+
+
+class FixturesIncompleteError(FixtureError):
+    """Report recorded tool calls of a run that did not come to its end."""
+
+    code = "fixtures-incomplete"
+
+
 class BrowserError(EikonError):
     """Report a browser that cannot be used."""
 
@@ -234,10 +285,51 @@ class NoReplayDataError(RequirementError):
     code = "no-replay-data"
 
 
+class UnknownToolError(RequirementError):
+    """Report a tool that no tool box knows."""
+
+    code = "unknown-tool"
+
+
+class ToolNotAllowedError(RequirementError):
+    """Report a tool that is known, and that this run may not call."""
+
+    code = "tool-not-allowed"
+
+
+class FixtureMissingError(RequirementError):
+    """Report a tool call that was not recorded; no tool is executed in its place."""
+
+    code = "fixture-missing"
+
+
 class SkillError(EikonError):
     """Report a skill that could not do its work on the document it was given."""
 
     code = "skill-failed"
+    exit_status = 1
+
+
+class ToolError(EikonError):
+    """Carry what a tool failed by, the same when it is recorded and when it is replayed."""
+
+    code = "tool-failed"
+    exit_status = 1
+
+    def __init__(self, tool: str, error_type: str, error_message: str, error_code: str | None = None) -> None:
+        """Keep the name of the tool, and the type, message and code of the error that it raised."""
+        told = f"{error_type}: {error_message}" if error_message else error_type
+        super().__init__(f"tool {tool} failed: {told}")
+        self.tool = tool
+        self.error_type = error_type
+        self.error_message = error_message
+        self.error_code = error_code
+
+
+class ResultNotStorableError(EikonError):
+    """Report a result of a tool that no fixture can hold."""
+
+    code = "result-not-storable"
     exit_status = 1
 
 
@@ -399,6 +491,18 @@ class ReplayDivergenceError(ReplayError):
         self.layer = layer
         self.divergence_code = divergence_code
         self.summary_path = summary_path
+
+
+class ToolCallsDivergedError(ReplayError):
+    """Report a replay that did not call all recorded tools, or called them in another order."""
+
+    code = "tool-calls-diverged"
+
+
+class ScenarioDivergedError(ReplayError):
+    """Report a step of a scenario that is another one than was recorded."""
+
+    code = "scenario-diverged"
 
 
 class InterruptedRunError(EikonError):

@@ -1,0 +1,1 @@
+"""Missions with tools, models and skills: recorded once, replayed without executing anything."""

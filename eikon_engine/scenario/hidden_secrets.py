@@ -1,0 +1,120 @@
+"""Keep secrets out of fixtures: named ones as placeholders, found ones as stand-ins (docs/redaction.md)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.stand_ins import KnownStandIns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.redact.rules import RedactionRules
+    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.trace.found_secret import FoundSecret
+
+
+class Hiding(Protocol):
+    """Say what is written in the place of what a tool is given."""
+
+    @property
+    def redactor(self) -> Redactor:
+        """Return what replaces secrets in texts."""
+
+    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
+        """Look for secrets that nobody named; `made` says that the agent, not a tool, brought them."""
+
+
+class FindingSecrets:
+    """Replace named secrets, and those that are found while a run is recorded."""
+
+    def __init__(self, secrets: Mapping[str, str], rules: RedactionRules | None, key: bytes) -> None:
+        """Find by `rules`, nothing where they are None; `key` is drawn for this recording and kept nowhere."""
+        self._found = None if rules is None else FoundSecrets(rules, key)
+        self.redactor = Redactor(secrets, None if self._found is None else self._found.stand_ins)
+
+    @property
+    def table(self) -> tuple[FoundSecret, ...]:
+        """Return what was found, without the values."""
+        return () if self._found is None else self._found.table
+
+    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
+        """Look through all texts and bytes of a value."""
+        if self._found is None:
+            return
+        discover = self._found.discover
+        texts, blobs = _parts(value)
+        self._found.learn(discover.in_values("body", texts), made=made)
+        self._found.learn(discover.in_text(json.dumps(texts, ensure_ascii=False)), made=made)
+        for blob in blobs:
+            self._found.learn(discover.in_body(blob, ""), made=made)
+
+
+class KnownSecrets:
+    """Replace the secrets of a recording: those that are given again, and those that the agent makes again."""
+
+    def __init__(self, secrets: Mapping[str, str], known: Iterable[FoundSecret]) -> None:
+        """Recognize the values behind the stand-ins of a recording."""
+        self.redactor = Redactor(secrets, KnownStandIns(each.stand_in for each in known))
+
+    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
+        """Find nothing: what is no secret of the recording is none."""
+
+
+def hidden(value: Result, redactor: Redactor) -> Result:
+    """Return a value without secrets, in its texts, names and bytes."""
+    match value:
+        case str():
+            return redactor.text(value)
+        case bytes():
+            return redactor.data(value)
+        case list():
+            return [hidden(each, redactor) for each in value]
+        case dict():
+            return {redactor.text(name): hidden(each, redactor) for name, each in value.items()}
+        case _:
+            return value
+
+
+def shown(value: Result, redactor: Redactor) -> Result:
+    """Return a recorded value with the secrets of today, where they are given."""
+    match value:
+        case str():
+            return redactor.restore(value.encode()).decode()
+        case bytes():
+            return redactor.restore(value)
+        case list():
+            return [shown(each, redactor) for each in value]
+        case dict():
+            return {name: shown(each, redactor) for name, each in value.items()}
+        case _:
+            return value
+
+
+def hidden_args(args: Mapping[str, JsonValue], redactor: Redactor) -> dict[str, JsonValue]:
+    """Return arguments without secrets."""
+    return cast("dict[str, JsonValue]", dict(args) if redactor.is_idle else redactor.redact_texts(dict(args)))
+
+
+def _parts(value: object) -> tuple[JsonValue, list[bytes]]:
+    """Return a value without its bytes, and those."""
+    blobs: list[bytes] = []
+
+    def plain(each: Any) -> JsonValue:  # noqa: ANN401 - what a tool is given or returns
+        match each:
+            case bytes():
+                blobs.append(each)
+                return None
+            case list():
+                return [plain(one) for one in each]
+            case dict():
+                return {name: plain(one) for name, one in each.items()}
+            case _:
+                return cast("JsonValue", each)
+
+    return plain(value), blobs
