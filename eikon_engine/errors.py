@@ -14,6 +14,8 @@
     │   ├── BundlePathError              65   bundle-path
     │   ├── AttachmentMissingError       65   attachment-missing
     │   └── AttachmentCorruptError       65   attachment-corrupt
+    ├── EventsError                      65   events
+    │   └── EventsVersionError           65   events-version
     ├── ForeignFormatError               65   foreign-format
     │   └── ForeignStepError             65   foreign-step
     ├── ResponsesError                   65   responses
@@ -157,6 +159,19 @@ class AttachmentCorruptError(TraceError):
     """Report a file whose content does not have the digest in its name."""
 
     code = "attachment-corrupt"
+
+
+class EventsError(EikonError):
+    """Report an `events.jsonl` that cannot be read."""
+
+    code = "events"
+    exit_status = 65
+
+
+class EventsVersionError(EventsError):
+    """Report events of a version this program does not know."""
+
+    code = "events-version"
 
 
 class ForeignFormatError(EikonError):

@@ -1,4 +1,4 @@
-"""`eikon schema`: the JSON Schema of traces."""
+"""`eikon schema`: the JSON Schemas of our formats."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from pathlib import Path
 import click
 
 
-@click.command("schema")
+@click.command("schema", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("of", type=click.Choice(["trace", "events"]), default="trace", metavar="[trace|events]")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the schema to this file instead of standard output.",
 )
-def schema_command(output: Path | None) -> None:
-    """Print the JSON Schema of trace.json."""
-    from eikon_engine.trace.schema import schema_text
+def schema_command(of: str, output: Path | None) -> None:
+    """Print the JSON Schema of trace.json, or of a line of events.jsonl."""
+    from eikon_engine.outcome.events_schema import events_schema
+    from eikon_engine.trace.schema import schema_text, trace_schema
     from eikon_engine.trace.whole_file import write_whole
 
-    text = schema_text()
+    text = schema_text(trace_schema() if of == "trace" else events_schema())
     if output is None:
         click.echo(text, nl=False)
     else:

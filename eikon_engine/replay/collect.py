@@ -9,8 +9,24 @@ from typing import TYPE_CHECKING
 from eikon_engine.divergence.environment import environment_differences, possible_cause
 from eikon_engine.divergence.first_cause import first_cause
 from eikon_engine.divergence.masked_requests import compared_changes, compared_misses
-from eikon_engine.outcome.events import ActionEnd, RunEnd, RunStart, SkillEnd, SubgoalEnd, SubgoalStart
-from eikon_engine.outcome.outcomes import Counts, NetworkOutcome, ReplayOutcome, SubgoalOutcome
+from eikon_engine.outcome.events import (
+    ActionTaken,
+    ObservationMade,
+    RunEnd,
+    RunStart,
+    SkillUsed,
+    SubgoalEnd,
+    SubgoalStart,
+    with_outputs,
+)
+from eikon_engine.outcome.outcomes import (
+    ActionOutcome,
+    Counts,
+    NetworkOutcome,
+    ReplayOutcome,
+    SkillOutcome,
+    SubgoalOutcome,
+)
 from eikon_engine.outcome.verdict import worst
 from eikon_engine.replay.stand_ins import possible_cause_of_stand_ins
 
@@ -23,7 +39,9 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.outcomes import StepOutcome, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
+    from eikon_engine.trace.environment import Environment
     from eikon_engine.trace.mask import Mask
+    from eikon_engine.trace.observation import Observation
 
 
 @dataclass(slots=True)
@@ -38,6 +56,8 @@ class Collector:
     begun: list[SubgoalStart] = field(default_factory=list)
     steps: dict[str, list[StepOutcome]] = field(default_factory=dict)
     ended: dict[str, Verdict] = field(default_factory=dict)
+    observed: Observation | None = None
+    """What was seen after the action whose event comes next."""
 
     def take(self, event: Event) -> None:
         """Take the next event."""
@@ -47,10 +67,16 @@ class Collector:
             case SubgoalStart():
                 self.begun.append(event)
                 self.steps[event.id] = []
-            case ActionEnd() | SkillEnd():
-                self.steps[event.subgoal].append(event.outcome)
-            case SubgoalEnd():
-                self.ended[event.id] = event.verdict
+            case ObservationMade():
+                self.observed = event.observation
+            case ActionTaken(outcome=ActionOutcome() as action):
+                whole = action.model_copy(update={"observation": self.observed})
+                self.steps[event.subgoal].append(whole)
+                self.observed = None
+            case SkillUsed(outcome=SkillOutcome() as skill):
+                self.steps[event.subgoal].append(with_outputs(skill, event))
+            case SubgoalEnd(verdict=verdict) if verdict is not None:
+                self.ended[event.id] = verdict
             case RunEnd():
                 self.end = event
             case _:
@@ -60,13 +86,13 @@ class Collector:
         """Sum up the run; `ended_early` is the error that cut it off, if one did."""
         trace = self.plan.trace
         early = ended_early or (self.end.ended_early if self.end else "the run was cut off")
-        network = self.end.network if self.end else NetworkOutcome()
+        network = (self.end.network if self.end else None) or NetworkOutcome()
         judged = self._compared(network)
         subgoals = tuple(self._subgoal(each) for each in self.begun)
         is_whole = self._is_whole(subgoals, early, judged)
         found = worst(step.verdict for each in subgoals for step in each.steps)
         verdict = found if found != "faithful" or is_whole else "unverifiable"
-        recorded, observed = trace.environment, self.start.environment if self.start else None
+        recorded, observed = trace.environment, self._environment
         possible_causes = self._possible_causes(subgoals)
         return ReplayOutcome(
             mission_id=trace.mission_id,
@@ -78,7 +104,7 @@ class Collector:
             ended_at=ended_at,
             headless=self.options.headless,
             network_mode=self.plan.network,
-            browser=self.start.browser if self.start else "none",
+            browser=(self.start.browser if self.start else None) or "none",
             environment=observed,
             environment_differences=environment_differences(recorded, observed) if observed else (),
             counts=self._counts(),
@@ -116,6 +142,10 @@ class Collector:
         return self.plan.other.warnings if self.plan.other is not None else ()
 
     @property
+    def _environment(self) -> Environment | None:
+        return self.start.environment if self.start else None
+
+    @property
     def _masks(self) -> tuple[Mask, ...]:
         return (*self.plan.trace.masks, *self.options.masks)
 
@@ -134,9 +164,10 @@ class Collector:
     def _possible_causes(self, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
         """Name beside the first finding what is not as it was: the environment, and secrets nobody gave."""
         found = [divergence for each in subgoals for step in each.steps for divergence in step.divergences]
-        if not found or self.start is None:
+        observed = self._environment
+        if not found or observed is None:
             return ()
-        environment = possible_cause(found[0], self.plan.trace.environment, self.start.environment)
+        environment = possible_cause(found[0], self.plan.trace.environment, observed)
         causes = (environment, possible_cause_of_stand_ins(self.plan.stood_in))
         return tuple(cause for cause in causes if cause is not None)
 

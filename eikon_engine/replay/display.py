@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from eikon_engine.outcome.events import ActionEnd, RunStart, SkillEnd, SubgoalStart
+from eikon_engine.outcome.events import ActionTaken, RunStart, SkillUsed, SubgoalStart
+from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.printable import printable
 
 if TYPE_CHECKING:
@@ -43,9 +44,9 @@ class Display:
                 self.say(f"{start.browser}, network {start.network_mode}, {start.steps} steps")
             case SubgoalStart(number=number, description=description, id=name):
                 self.say(f"subgoal {number}: {description} [{name}]")
-            case ActionEnd(outcome=outcome):
+            case ActionTaken(outcome=ActionOutcome() as outcome):
                 self._step(outcome, f"action {outcome.label}")
-            case SkillEnd(outcome=outcome):
+            case SkillUsed(outcome=SkillOutcome() as outcome):
                 self._step(outcome, f"skill {outcome.skill}")
             case _:
                 pass

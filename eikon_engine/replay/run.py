@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.find import BrowserBinary, find_browser
-from eikon_engine.errors import EikonError, TraceSyntaxError
+from eikon_engine.errors import EikonError, OutputError, TraceSyntaxError
 from eikon_engine.network.store import read_network
-from eikon_engine.outcome.events import ActionEnd, JournalLine, RunEnd, SkillEnd
+from eikon_engine.outcome.event_log import EventLog
+from eikon_engine.outcome.events import ActionTaken, RunEnd, SkillUsed, skill_used, with_outputs
+from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
 from eikon_engine.replay.options import DEFAULT_ARTIFACTS
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.browser.launch import LaunchedBrowser
-    from eikon_engine.outcome.events import Event
+    from eikon_engine.outcome.events import Ending, Event
     from eikon_engine.outcome.outcomes import ReplayOutcome
     from eikon_engine.replay.options import ReplayOptions, Report
     from eikon_engine.replay.plan import Plan, PlannedStep
@@ -73,42 +75,56 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
     binary = browser.binary if browser is not None else find_for(options)
     running = nullcontext(browser) if browser is not None else browser_for(plan, options, binary)
     folder = RunFolder(_artifacts_dir(plan, options))
+    log = EventLog(folder.root, options.now, readers=options.readers)
     collector = Collector(plan, options, options.now())
     error: EikonError | None = None
     try:
-        async with aclosing(_events(plan, options, folder, running)) as events:
+        async with aclosing(_events(plan, options, (folder, log), running)) as events:
             async for event in events:
                 collector.take(event)
     except EikonError as caught:
         error = caught
+        _cut_off(log, "failed", caught.message)
     except BaseException as caught:
         interrupted = isinstance(caught, asyncio.CancelledError | KeyboardInterrupt)
         reason = "interrupted" if interrupted else f"internal error: {type(caught).__name__}: {caught}"
+        _cut_off(log, "interrupted" if interrupted else "fault", reason)
         _write(collector, folder, options, reports, reason)
         raise
+    else:
+        log.close()
     outcome = _write(collector, folder, options, reports, error.message if error else None)
     return Run(outcome=outcome, folder=folder.root, error=error)
 
 
+def _cut_off(log: EventLog, how: Ending, reason: str) -> None:
+    """End the events of a run that an error ends; where they cannot be written, that error is told already."""
+    with suppress(OutputError):
+        log.cut_off(how, reason)
+        log.close()
+
+
 async def _events(
-    plan: Plan, options: ReplayOptions, folder: RunFolder, running: AbstractAsyncContextManager[LaunchedBrowser]
+    plan: Plan,
+    options: ReplayOptions,
+    kept: tuple[RunFolder, EventLog],
+    running: AbstractAsyncContextManager[LaunchedBrowser],
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run, journalled; whatever ends it, its worker is gone before its browser."""
-    sequence = 0
-    async with running as browser, aclosing(_raw_events(plan, options, folder, browser)) as events:
+    """Yield the events of a run, logged; whatever ends it, its worker is gone before its browser."""
+    async with running as browser, aclosing(_raw_events(plan, options, kept, browser)) as events:
         async for event in events:
-            sequence += 1
-            line = JournalLine(sequence=sequence, at=options.now(), event=event)
-            folder.append(line)
-            for read in options.readers:
-                read(line)
+            kept[1].take(event)
             yield event
 
 
 async def _raw_events(
-    plan: Plan, options: ReplayOptions, folder: RunFolder, browser: LaunchedBrowser
+    plan: Plan, options: ReplayOptions, kept: tuple[RunFolder, EventLog], browser: LaunchedBrowser
 ) -> AsyncGenerator[Event]:
-    """Yield the events of a run; the last one when its worker is gone, so that nothing reaches the sink after it."""
+    """Yield the events of a run; the last one when its worker is gone, so that nothing reaches the sink after it.
+
+    The reader of an event has logged it when it asks for the next one: a gate that is exceeded then ends the run.
+    """
+    folder, log = kept
     steps = {(step.subgoal.id, step.step.sequence): step for each in plan.subgoals for step in each.steps}
     end: RunEnd | None = None
     async with worker_in(browser, plan, options) as opened:
@@ -120,19 +136,24 @@ async def _raw_events(
                     end = event
                 else:
                     yield await _with_evidence(event, steps, evidence)
-    if end is not None:
+                if log.stop_reason is not None:
+                    end = RunEnd(how="stopped", ended_early=log.stop_reason, network=runner.network())
+                    break
+    if end is not None and end.network is not None:
         violations = opened.worker.network().violations
         yield end.model_copy(update={"network": end.network.model_copy(update={"violations": violations})})
 
 
 async def _with_evidence(event: Event, steps: dict[tuple[str, int], PlannedStep], evidence: EvidenceWriter) -> Event:
-    if isinstance(event, ActionEnd):
-        step = steps[event.subgoal, event.outcome.sequence]
-        return event.model_copy(update={"outcome": await evidence.of_action(step, event.outcome)})
-    if isinstance(event, SkillEnd):
-        step = steps[event.subgoal, event.outcome.sequence]
-        return event.model_copy(update={"outcome": evidence.of_skill(step, event.outcome)})
-    return event
+    match event:
+        case ActionTaken(outcome=ActionOutcome() as action):
+            step = steps[event.subgoal, action.sequence]
+            return event.model_copy(update={"outcome": await evidence.of_action(step, action)})
+        case SkillUsed(outcome=SkillOutcome() as skill):
+            step = steps[event.subgoal, skill.sequence]
+            return skill_used(event.subgoal, evidence.of_skill(step, with_outputs(skill, event)))
+        case _:
+            return event
 
 
 def find_for(options: ReplayOptions) -> BrowserBinary:
@@ -174,7 +195,6 @@ def _write(
     reports: tuple[Report, ...],
     ended_early: str | None,
 ) -> ReplayOutcome:
-    folder.close()
     found = collector.outcome(options.now(), ended_early, collector.plan.warnings)
     outcome = _with_certificate(found, collector.plan.bundle)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError
+from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.trace.whole_file import cannot_write, write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.outcome.events import JournalLine
-
-EVENTS_FILE: Final = "events.jsonl"
 OUTCOME_FILE: Final = "outcome.json"
 
 
@@ -29,26 +27,13 @@ class RunFolder:
         try:
             _make_room(root)
             root.mkdir(parents=True, exist_ok=True)
-            self._events = (root / EVENTS_FILE).open("xb")
         except OSError as error:
             raise OutputError(cannot_write(root, error)) from error
-
-    def append(self, line: JournalLine) -> None:
-        """Add a line to events.jsonl; a killed process leaves every line but the last one whole."""
-        try:
-            self._events.write(line.model_dump_json().encode() + b"\n")
-            self._events.flush()
-        except OSError as error:
-            raise OutputError(cannot_write(self.root / EVENTS_FILE, error)) from error
 
     def write(self, name: str, content: str | bytes) -> str:
         """Write a file, whole; return its path relative to the folder."""
         write_whole(self.root / name, content.encode() if isinstance(content, str) else content)
         return name
-
-    def close(self) -> None:
-        """Let events.jsonl go."""
-        self._events.close()
 
 
 def _make_room(root: Path) -> None:

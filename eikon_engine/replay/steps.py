@@ -6,15 +6,19 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.events import (
-    ActionEnd,
     ActionStart,
+    ActionTaken,
     DivergenceFound,
     Event,
+    ObservationMade,
     RunEnd,
     RunStart,
-    SkillEnd,
+    SkillUsed,
     SubgoalEnd,
     SubgoalStart,
+    action_taken,
+    skill_used,
+    verdict_of,
 )
 from eikon_engine.outcome.verdict import worst
 from eikon_engine.replay.control import Halt
@@ -24,6 +28,7 @@ from eikon_engine.trace.execution import SkillUsage
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from eikon_engine.outcome.events import Ending
     from eikon_engine.outcome.outcomes import Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
@@ -40,6 +45,7 @@ async def replay(
     """
     browser, environment = surroundings
     yield RunStart(
+        kind="bundle_replay",
         mission_id=plan.trace.mission_id,
         mission_text=plan.trace.mission_text,
         network_mode=plan.network,
@@ -61,10 +67,11 @@ async def replay(
                     return
         if ended_early is not None:
             break
-    yield RunEnd(ended_early=ended_early, network=runner.network())
+    how: Ending = "complete" if ended_early is None else "stopped"
+    yield RunEnd(how=how, ended_early=ended_early, network=runner.network())
 
 
-def _reason(verdict: Verdict, options: ReplayOptions) -> str | None:
+def _reason(verdict: Verdict | None, options: ReplayOptions) -> str | None:
     return "stopped at the first divergence" if verdict == "diverged" and options.on_divergence == "stop" else None
 
 
@@ -81,13 +88,13 @@ async def _subgoal(subgoal: PlannedSubgoal, runner: StepRunner, options: ReplayO
     for planned in subgoal.steps:
         decision = await options.controller.decide(planned)
         if isinstance(decision, Halt):
-            yield RunEnd(ended_early=decision.reason)
+            yield RunEnd(how="stopped", ended_early=decision.reason)
             return
         async with aclosing(_step(planned, runner)) as events:
             async for event in events:
                 yield event
-                if isinstance(event, ActionEnd | SkillEnd):
-                    verdicts.append(event.outcome.verdict)
+                if isinstance(event, ActionTaken | SkillUsed):
+                    verdicts.append(verdict_of(event))
         if verdicts[-1] == "diverged" and options.on_divergence == "stop":
             break
     yield SubgoalEnd(number=subgoal.number, id=trace.id, verdict=worst(verdicts))
@@ -97,13 +104,16 @@ async def _step(planned: PlannedStep, runner: StepRunner) -> AsyncGenerator[Even
     attempt = planned.subgoal.id
     if isinstance(planned.step, SkillUsage):
         skill = runner.skill(planned, planned.step)
-        yield SkillEnd(subgoal=attempt, outcome=skill)
+        yield skill_used(attempt, skill)
         found = skill.divergences
     else:
         action = planned.step.action
         yield ActionStart(subgoal=attempt, sequence=planned.step.sequence, action=action.type, label=label(action))
         performed = await runner.action(planned, planned.step)
-        yield ActionEnd(subgoal=attempt, outcome=performed)
+        if performed.observation is not None:
+            observation = performed.observation
+            yield ObservationMade(subgoal=attempt, sequence=performed.sequence, observation=observation)
+        yield action_taken(attempt, performed)
         found = performed.divergences
     for divergence in found:
         yield DivergenceFound(divergence=divergence)

@@ -20,7 +20,7 @@ from eikon_engine import AttachOptions, RecordOptions, ReplayOptions
 from eikon_engine.browser.find import find_browser
 from eikon_engine.cli.main import COMMANDS
 from eikon_engine.errors import ActionError, EikonError
-from eikon_engine.outcome import divergence, events, explanation, outcomes
+from eikon_engine.outcome import divergence, events, explanation, gate_result, outcomes, stored
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.serializer import read_trace
 from tests.architecture.sources import PROJECT, sources
@@ -130,10 +130,21 @@ def test_every_action_has_a_section(model: type[BaseModel]) -> None:
     assert unnamed == []
 
 
-@pytest.mark.parametrize("module", [divergence, events, explanation, outcomes], ids=lambda module: module.__name__)
-def test_every_outcome_model_has_a_table(module: ModuleType) -> None:
-    """Each model of an outcome has a table in docs/outcome-format.md, with exactly its fields in their order."""
-    page = _pages()["outcome-format.md"]
+@pytest.mark.parametrize(
+    ("module", "name_of_page"),
+    [
+        (divergence, "outcome-format.md"),
+        (explanation, "outcome-format.md"),
+        (outcomes, "outcome-format.md"),
+        (gate_result, "outcome-format.md"),
+        (events, "events.md"),
+        (stored, "events.md"),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, ModuleType) else "",
+)
+def test_every_outcome_model_has_a_table(module: ModuleType, name_of_page: str) -> None:
+    """Each model of an outcome or event has a table on its page, with exactly its fields in their order."""
+    page = _pages()[name_of_page]
 
     for name, model in _models(module).items():
         section = re.split(r"\n##+ ", page.partition(f"\n### {name}\n")[2], maxsplit=1)[0]

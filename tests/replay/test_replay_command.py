@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from eikon_engine.outcome.events import JournalLine
+from eikon_engine.outcome.events import ObservationMade, RunEnd
 from eikon_engine.outcome.outcomes import ReplayOutcome
+from eikon_engine.outcome.read_events import read_events
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests" / "data" / "traces"
@@ -62,7 +63,7 @@ def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
-    events = (tmp_path / "run" / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    events = read_events(tmp_path / "run" / "events.jsonl").lines
     assert done.returncode == 0, done.stderr
     assert "verdict: faithful" in done.stderr
     assert done.stdout == ""
@@ -72,7 +73,10 @@ def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
     assert outcome.counts.skills == outcome.counts.skills_recorded == 2
     assert (outcome.network.misses, outcome.network.unused) == ((), ())
     assert "REPLAY_DIVERGENCE" not in summary
-    assert [JournalLine.model_validate_json(line).sequence for line in events] == list(range(1, len(events) + 1))
+    assert [line.sequence for line in events] == list(range(1, len(events) + 1))
+    assert [line.event.observation for line in events if isinstance(line.event, ObservationMade)] == [
+        step.observation for subgoal in outcome.subgoals for step in subgoal.steps if step.kind == "action"
+    ]
     assert all(
         (tmp_path / "run" / artifact.path).stat().st_size > 0
         for subgoal in outcome.subgoals
@@ -311,19 +315,23 @@ def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Sign
         rest = process.stderr.read()
         status = process.wait(timeout=60)
 
-    *whole, last = (tmp_path / "run" / "events.jsonl").read_bytes().split(b"\n")
-    assert len([JournalLine.model_validate_json(line) for line in whole]) >= 4
+    read = read_events(tmp_path / "run" / "events.jsonl")
+    end = read.lines[-1].event
+    assert len(read.lines) >= 4
     assert "Traceback" not in rest
     if how is not signal.SIGKILL:
         outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
         assert status == 130
-        assert last == b""
+        assert read.torn is None
+        assert isinstance(end, RunEnd)
+        assert (end.how, end.ended_early) == ("interrupted", "interrupted")
         assert outcome.verdict == "unverifiable"
         assert outcome.ended_early == "interrupted"
         stopper = "the user" if how is signal.SIGINT else "SIGTERM"
         assert f"the replay was stopped by {stopper}; what was done so far" in rest
     else:
         assert status == -signal.SIGKILL
+        assert not read.has_ended
 
 
 def _cut(path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.divergence import Divergence
-from eikon_engine.outcome.events import ActionEnd, RunEnd, SkillEnd, SubgoalStart
+from eikon_engine.outcome.events import ActionTaken, RunEnd, SubgoalStart, skill_used
 from eikon_engine.outcome.outcomes import ActionOutcome, NetworkMiss, NetworkOutcome, SkillOutcome
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.options import ReplayOptions
@@ -38,7 +38,7 @@ def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
                 skill = SkillOutcome(
                     id=step.id, sequence=step.sequence, skill=step.skill, verdict="faithful", result=Succeeded()
                 )
-                collector.take(SkillEnd(subgoal=each.subgoal.id, outcome=skill))
+                collector.take(skill_used(each.subgoal.id, skill))
                 continue
             action = ActionOutcome(
                 id=step.id,
@@ -51,8 +51,8 @@ def outcome_of(network: NetworkOutcome, *found: Divergence) -> ReplayOutcome:
                 divergences=found,
             )
             found = ()
-            collector.take(ActionEnd(subgoal=each.subgoal.id, outcome=action))
-    collector.take(RunEnd(network=network))
+            collector.take(ActionTaken(subgoal=each.subgoal.id, outcome=action))
+    collector.take(RunEnd(how="complete", network=network))
     return collector.outcome(NOW, None, ())
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from eikon_engine.outcome.events import ActionEnd, Event, JournalLine, RunStart, SubgoalStart
+from eikon_engine.outcome.events import ActionTaken, Event, JournalLine, RunStart, SubgoalStart
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.replay.display import Display
 from eikon_engine.trace.environment import Environment
@@ -16,6 +16,7 @@ from eikon_engine.trace.execution import Succeeded
 ENVIRONMENT = Environment(browser_version="1", playwright_version="1", platform="here", clock_start_ms=0, random_seed=1)
 EVENTS: tuple[Event, ...] = (
     RunStart(
+        kind="bundle_replay",
         mission_id="m",
         mission_text="Do\nthis \x1b[31mnow [bold]",
         network_mode="sealed",
@@ -26,7 +27,7 @@ EVENTS: tuple[Event, ...] = (
         steps=1,
     ),
     SubgoalStart(number=1, id="s__attempt_1", subgoal_id="s", description="Step", steps=1),
-    ActionEnd(
+    ActionTaken(
         subgoal="s__attempt_1",
         outcome=ActionOutcome(
             id="a",

@@ -1,0 +1,200 @@
+"""Write `events.jsonl`: whole lines, each in one write to the file, numbered in the order in which things happen."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from eikon_engine.errors import OutputError
+from eikon_engine.outcome.events import (
+    CompletionGiven,
+    Ending,
+    Event,
+    GateResultGiven,
+    JournalLine,
+    RunEnd,
+    SkillUsed,
+    ToolCall,
+    ToolResult,
+)
+from eikon_engine.outcome.stored import ValueFolder
+from eikon_engine.trace.whole_file import cannot_write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import datetime
+    from pathlib import Path
+    from types import TracebackType
+
+    from eikon_engine.outcome.gate_result import GateResult
+
+EVENTS_FILE: Final = "events.jsonl"
+
+
+class Watch(Protocol):
+    """Follow a run, and say when it goes beyond a limit."""
+
+    def note(self, line: JournalLine) -> GateResult | None:
+        """Take the next line; return what is exceeded by it, so that the run is to stop."""
+
+    def finish(self) -> tuple[GateResult, ...]:
+        """Return a result for each limit; the run is over."""
+
+
+class NoWatch:
+    """Set no limits."""
+
+    def note(self, line: JournalLine) -> GateResult | None:  # noqa: ARG002 - every line alike
+        """Let it pass."""
+        return None
+
+    def finish(self) -> tuple[GateResult, ...]:
+        """Return nothing."""
+        return ()
+
+
+class EventLog:
+    """The one writer of `events.jsonl`. It may be told of events from several threads.
+
+    `stop_reason` is set from the moment at which a gate is exceeded. Whoever runs the steps asks it before each of
+    them, and after an `action_start` or `tool_call`, which come before what they tell of is done.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        now: Callable[[], datetime],
+        *,
+        watch: Watch | None = None,
+        readers: Iterable[Callable[[JournalLine], None]] = (),
+    ) -> None:
+        """Begin a new `events.jsonl` in `folder`.
+
+        Raises:
+            OutputError: it cannot be written, or one is there already.
+        """
+        self.path = folder / EVENTS_FILE
+        self.stop_reason: str | None = None
+        """Which gate was exceeded; None if none was."""
+        self.gate_results: tuple[GateResult, ...] = ()
+        """One for each gate, when the run is over."""
+        self._now = now
+        self._watch: Watch = watch or NoWatch()
+        self._readers = tuple(readers)
+        self._values = ValueFolder(folder)
+        self._sequence = 0
+        self._is_over = False
+        self._lock = threading.RLock()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        except FileExistsError as error:
+            raise OutputError(f"{self.path}: events of a run are there already; choose another folder") from error
+        except OSError as error:
+            raise OutputError(cannot_write(self.path, error)) from error
+
+    def take(self, event: Event) -> None:
+        """Write an event, then tell the readers and the gates of it. The end of the run comes after the gates' results.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with self._lock:
+            if isinstance(event, RunEnd):
+                self._end(event)
+                return
+            line = self._line(event)
+            self._put(line)
+            exceeded = self._watch.note(line)
+            if exceeded is not None:
+                self._put(self._line(_given(exceeded)))
+                self.stop_reason = self.stop_reason or f"gate {exceeded.gate}: {exceeded.message}"
+
+    def cut_off(self, how: Ending, reason: str) -> None:
+        """Write the end of a run that nothing else ended; do nothing if it has ended, or has not begun.
+
+        The readers are not told: one of them may be what failed.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        with self._lock:
+            if not self._is_over and self._sequence:
+                self._readers = ()
+                self._end(RunEnd(how=how, ended_early=reason))
+
+    def close(self) -> None:
+        """Bring the file to the disk and let it go.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        try:
+            os.fsync(self._file)
+            os.close(self._file)
+        except OSError as error:
+            raise OutputError(cannot_write(self.path, error)) from error
+
+    def __enter__(self) -> Self:
+        """Give the log."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def _end(self, event: RunEnd) -> None:
+        self._is_over = True
+        self._watch.note(self._next(event))
+        self.gate_results = self._watch.finish()
+        for result in self.gate_results:
+            if not result.while_running:
+                self._put(self._line(_given(result)))
+        self._put(self._line(event))
+
+    def _next(self, event: Event) -> JournalLine:
+        return JournalLine(sequence=self._sequence + 1, at=self._now(), event=event)
+
+    def _line(self, event: Event) -> JournalLine:
+        line = self._next(event)
+        self._sequence = line.sequence
+        return line
+
+    def _put(self, line: JournalLine) -> None:
+        kept = line.model_copy(update={"event": with_large_values_kept(line.event, self._values)})
+        rest = kept.model_dump_json().encode() + b"\n"
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError as error:
+            self._is_over = True  # nothing may follow half a line
+            raise OutputError(cannot_write(self.path, error)) from error
+        for read in self._readers:
+            read(line)
+
+
+def with_large_values_kept(event: Event, values: ValueFolder) -> Event:
+    """Move the large values of an event into files of their own.
+
+    Raises:
+        OutputError: a file cannot be written.
+    """
+    match event:
+        case ToolCall(args=args):
+            return event.model_copy(update={"args": values.keep(args)})
+        case ToolResult(result=result) if result is not None:
+            return event.model_copy(update={"result": values.keep(result)})
+        case CompletionGiven(response=response) if response is not None:
+            return event.model_copy(update={"response": values.keep(response)})
+        case SkillUsed(output=output, expected_output=expected):
+            kept = values.keep(expected) if expected is not None else None
+            return event.model_copy(update={"output": values.keep(output), "expected_output": kept})
+        case _:
+            return event
+
+
+def _given(result: GateResult) -> GateResultGiven:
+    return GateResultGiven(**dict(result))

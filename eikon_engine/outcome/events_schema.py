@@ -1,0 +1,20 @@
+"""The JSON Schema of a line of `events.jsonl`, generated from the models."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eikon_engine.outcome.events import EVENTS_VERSION, JournalLine
+from eikon_engine.trace.schema import published_schema
+
+SCHEMA_ID: Final = f"urn:eikon-engine:events:{EVENTS_VERSION}"
+
+
+def events_schema() -> dict[str, object]:
+    """Describe version 2 of a line, in JSON Schema 2020-12."""
+    return published_schema(
+        JournalLine,
+        schema_id=SCHEMA_ID,
+        title="Eikon event",
+        description="One line of events.jsonl: what happened in a run, as it happened. See docs/events.md.",
+    )

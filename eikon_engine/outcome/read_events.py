@@ -1,0 +1,185 @@
+"""Read `events.jsonl`: whole, or as it grows. What a killed process leaves reads back up to its last whole line."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pydantic import JsonValue, ValidationError
+from pydantic_core import from_json
+
+from eikon_engine.errors import EventsError, EventsVersionError
+from eikon_engine.outcome.events import EVENTS_VERSION, JournalLine, RunEnd
+from eikon_engine.outcome.events_v1 import from_v1
+from eikon_engine.trace.field_errors import shown, trace_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_COLUMN: Final = re.compile(r" at line \d+ column (\d+)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLine:
+    """One line of the file, and what it says."""
+
+    text: str
+    lines: tuple[JournalLine, ...]
+    """One; two where an older version said in one line what this one says in two."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsRead:
+    """The events of one run."""
+
+    lines: tuple[JournalLine, ...]
+    torn: str | None = None
+    """What is to be said of the last line, if it is not whole; None if it is."""
+
+    @property
+    def has_ended(self) -> bool:
+        """Say whether the run came to an end that it could write down."""
+        return isinstance(self.lines[-1].event, RunEnd)
+
+
+def read_events(path: Path) -> EventsRead:
+    """Read the events of a run.
+
+    Raises:
+        EventsError: the file cannot be read, is empty, or a line of it is wrong.
+        EventsVersionError: they are of a version that is not known.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
+    return parse_events(data, str(path))
+
+
+def parse_events(data: bytes, source: str) -> EventsRead:
+    """Read the events of a run from the text of their file; `source` names it in messages.
+
+    Raises:
+        EventsError: there are none, or a line is wrong.
+        EventsVersionError: they are of a version that is not known.
+    """
+    reader = EventsReader(source)
+    lines = [line for read in reader.feed(data) for line in read.lines]
+    last, torn = reader.finish()
+    lines.extend(last.lines if last is not None else ())
+    if not lines:
+        raise EventsError(f"{source}: wanted the events of a run, found {torn or 'an empty file'}")
+    return EventsRead(lines=tuple(lines), torn=torn)
+
+
+class EventsReader:
+    """Read events as their text comes, in pieces of any size."""
+
+    def __init__(self, source: str) -> None:
+        """Begin before the first line; `source` names the file in messages."""
+        self._source = source
+        self._rest = b""
+        self._number = 0
+        self._sequence = 0
+        self._given = 0
+        self._version = 0
+        self.has_ended = False
+        """Whether the end of the run was read."""
+
+    def feed(self, data: bytes) -> Iterator[ReadLine]:
+        """Yield the lines that are whole now.
+
+        Raises:
+            EventsError: a line is wrong.
+            EventsVersionError: they are of a version that is not known.
+        """
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        for text in whole:
+            yield self._read(text)
+
+    def finish(self) -> tuple[ReadLine | None, str | None]:
+        """Return the last line where only its line break is missing, or say what is left of it.
+
+        Raises:
+            EventsError: it is whole, and wrong.
+        """
+        text, self._rest = self._rest, b""
+        if not text:
+            return None, None
+        try:
+            from_json(text)
+        except ValueError:
+            number = self._number + 1
+            return None, f"{self._source}: line {number} was cut off after {len(text)} bytes and is left out"
+        return self._read(text), None
+
+    def _read(self, text: bytes) -> ReadLine:
+        self._number += 1
+        place = f"{self._source}: line {self._number}"
+        if self.has_ended:
+            raise EventsError(f"{place}: wanted nothing after run_end, found another line; restore the file")
+        plain = self._plain(text, place)
+        sequence = plain.get("sequence")
+        if type(sequence) is int and sequence != self._sequence + 1:
+            message = f"{place}: wanted sequence {self._sequence + 1}, found {sequence}; restore the file"
+            raise EventsError(message)
+        self._sequence += 1
+        lines = tuple(self._lines(plain, text, place))
+        self.has_ended = isinstance(lines[-1].event, RunEnd)
+        return ReadLine(text=text.decode(), lines=lines)
+
+    def _plain(self, text: bytes, place: str) -> dict[str, JsonValue]:
+        try:
+            plain = from_json(text)
+        except ValueError as error:
+            column = _COLUMN.search(str(error))
+            where = f", column {column[1]}" if column else ""
+            problem = _COLUMN.sub("", str(error))
+            raise EventsError(f"{place}{where}: wanted one event as JSON, found {problem}; restore the file") from error
+        if not isinstance(plain, dict) or not isinstance(plain.get("event"), dict):
+            message = (
+                f"{place}: wanted an object with sequence, at and event, found {shown(plain)}; name an events.jsonl"
+            )
+            raise EventsError(message)
+        if self._number == 1:
+            self._version = _version(plain["event"], place)
+        elif plain["event"].get("type") == "run_start":
+            raise EventsError(f"{place}: wanted one run_start, in line 1; found another; restore the file")
+        return plain
+
+    def _lines(self, plain: dict[str, JsonValue], text: bytes, place: str) -> Iterator[JournalLine]:
+        """Parse a line; lines of an older version are numbered anew, since they may become several."""
+        event = plain["event"]
+        if self._version == EVENTS_VERSION:
+            yield _parsed(text, place)
+        elif isinstance(event, dict):
+            for newer in from_v1(event):
+                self._given += 1
+                migrated = {**plain, "sequence": self._given, "event": newer}
+                yield _parsed(json.dumps(migrated, ensure_ascii=False).encode(), place)
+
+
+def _version(event: dict[str, JsonValue], place: str) -> int:
+    if event.get("type") != "run_start":
+        message = (
+            f"{place}: wanted run_start, which says the version, found {shown(event.get('type'))}; restore the file"
+        )
+        raise EventsError(message)
+    version = event.get("events_version")
+    if type(version) is int and 1 <= version <= EVENTS_VERSION:
+        return version
+    message = (
+        f"{place}: wanted events of version 1 to {EVENTS_VERSION}, found {shown(version)}; "
+        "read them with the version of eikon that wrote them, or a newer one"
+    )
+    raise EventsVersionError(message)
+
+
+def _parsed(text: bytes, place: str) -> JournalLine:
+    try:
+        return JournalLine.model_validate_json(text)
+    except ValidationError as error:
+        raise EventsError(str(trace_error(error, text, place))) from error
