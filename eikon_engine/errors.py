@@ -16,6 +16,8 @@
     │   └── AttachmentCorruptError       65   attachment-corrupt
     ├── EventsError                      65   events
     │   └── EventsVersionError           65   events-version
+    ├── YamlError                        65   yaml
+    │   └── GatesError                   65   gates
     ├── ForeignFormatError               65   foreign-format
     │   └── ForeignStepError             65   foreign-step
     ├── ResponsesError                   65   responses
@@ -172,6 +174,19 @@ class EventsVersionError(EventsError):
     """Report events of a version this program does not know."""
 
     code = "events-version"
+
+
+class YamlError(EikonError):
+    """Report a text of ours in YAML that cannot be read."""
+
+    code = "yaml"
+    exit_status = 65
+
+
+class GatesError(YamlError):
+    """Report gates that do not exist, or limits that cannot be."""
+
+    code = "gates"
 
 
 class ForeignFormatError(EikonError):

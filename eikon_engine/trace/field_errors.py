@@ -45,7 +45,7 @@ def trace_error(error: ValidationError, text: bytes, source: str) -> TraceError:
     here = [fault for fault in faults if _field_path(fault, data) == path]
     others = len({_field_path(fault, data) for fault in faults}) - 1
     more = f" (and {others} more)" if others else ""
-    return TraceFieldError(f"{source}: {path + ': ' if path else ''}{_fault(here)}{more}")
+    return TraceFieldError(f"{source}: {path + ': ' if path else ''}{fault_text(here)}{more}")
 
 
 def syntax_error(problem: str, source: str) -> TraceSyntaxError:
@@ -78,7 +78,8 @@ def path_text(parts: Sequence[str | int]) -> str:
     return text
 
 
-def _fault(faults: Sequence[ErrorDetails]) -> str:
+def fault_text(faults: Sequence[ErrorDetails]) -> str:
+    """Say what is wrong with one field; the faults are those of the members of a union, none of which it fits."""
     fault = faults[0]
     kind = fault["type"]
     if kind == "missing":
@@ -110,6 +111,11 @@ def _wanted(fault: ErrorDetails) -> str:
 
 
 def _field_path(fault: ErrorDetails, data: object) -> str:
+    return path_text(field_parts(fault, data))
+
+
+def field_parts(fault: ErrorDetails, data: object) -> tuple[str | int, ...]:
+    """Return the keys and positions that lead to the field at fault; names of union members are left out."""
     parts: list[str | int] = []
     value = data
     tagged = False
@@ -128,4 +134,4 @@ def _field_path(fault: ErrorDetails, data: object) -> str:
         tagged = False
     if fault["type"] in {"union_tag_invalid", "union_tag_not_found"}:
         parts.append(str(fault.get("ctx", {}).get("discriminator", "type")).strip("'"))
-    return path_text(parts)
+    return tuple(parts)

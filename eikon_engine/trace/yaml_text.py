@@ -1,0 +1,270 @@
+"""Read YAML that people write, as JSON values that know where they stand.
+
+YAML 1.2 with its core schema (https://yaml.org/spec/1.2.2/#103-core-schema): `no`, `on` and dates are text. Of YAML
+1.2 only what JSON can say is taken: one document, text as keys, no key twice, no anchors, aliases and tags, no
+infinities. ruamel.yaml parses, since it knows YAML 1.2 and gives the place of everything; PyYAML ends at YAML 1.1. What
+the parser makes of scalars is not used: the few lines of the core schema stand here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from eikon_engine.errors import RequirementError, YamlError
+from eikon_engine.trace.field_errors import fault_text, field_parts, path_text
+from eikon_engine.trace.record import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path as FilePath
+
+Path: TypeAlias = tuple[str | int, ...]
+"""Keys and positions that lead to a value, from the whole text."""
+Model = TypeVar("Model", bound=BaseModel)
+
+_NULL: Final = re.compile(r"null|Null|NULL|~|")
+_TRUE: Final = re.compile(r"true|True|TRUE")
+_FALSE: Final = re.compile(r"false|False|FALSE")
+_DECIMAL: Final = re.compile(r"[-+]?[0-9]+")
+_OCTAL: Final = re.compile(r"0o([0-7]+)")
+_HEXADECIMAL: Final = re.compile(r"0x([0-9a-fA-F]+)")
+_FLOAT: Final = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_NO_NUMBER: Final = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
+_MOST_DIGITS: Final = 400
+"""Python reads no longer numbers without ado, and nobody writes them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A place in a text, from 1."""
+
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """Read as `line 3, column 5`."""
+        return f"line {self.line}, column {self.column}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class YamlText:
+    """What a text says, and where."""
+
+    source: str
+    """Names the file in messages."""
+    data: JsonValue
+    places: Mapping[Path, Place]
+    """Where each value begins."""
+    keys: Mapping[Path, Place]
+    """Where the key of each value in a mapping begins."""
+
+    def place(self, path: Path) -> Place:
+        """Return where a value begins, or the nearest one around it."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, Place(line=1, column=1))
+
+    def error(self, path: Path, message: str, *, at_key: bool = False) -> YamlError:
+        """Say what is wrong with a value, at its place."""
+        place = self.keys.get(path) if at_key else None
+        name = path_text(path)
+        return YamlError(f"{self.source}: {place or self.place(path)}: {name + ': ' if name else ''}{message}")
+
+    def read_as(self, model: type[Model], path: Path = ()) -> Model:
+        """Read the value at `path` as a strict model.
+
+        Raises:
+            YamlError: a field is missing, unknown or wrong; the message has its place.
+        """
+        value = self.value(path)
+        try:
+            return model.model_validate_json(json.dumps(value))
+        except ValidationError as error:
+            faults = error.errors(include_url=False)
+            parts = field_parts(faults[0], value)
+            here = [fault for fault in faults if field_parts(fault, value) == parts]
+            is_key = faults[0]["type"] == "extra_forbidden"
+            raise self.error((*path, *parts), fault_text(here), at_key=is_key) from error
+
+    def value(self, path: Path) -> JsonValue:
+        """Return the value at a path that is there."""
+        value: Any = self.data
+        for part in path:
+            value = value[part]
+        found: JsonValue = value
+        return found
+
+
+def read_yaml_file(path: FilePath) -> YamlText:
+    """Read a file.
+
+    Raises:
+        YamlError: it cannot be read, is no text, or no YAML of the kind described above.
+        RequirementError: the library for YAML is not installed.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise YamlError(f"{path}: the file cannot be read ({error.strerror}); check the path") from error
+    except UnicodeDecodeError as error:
+        raise YamlError(f"{path}: wanted text in UTF-8, found other bytes from byte {error.start} on") from error
+    return read_yaml(text, str(path))
+
+
+def read_yaml(text: str, source: str) -> YamlText:
+    """Read a text; `source` names it in messages. A text with nothing in it is null.
+
+    Raises:
+        YamlError: it is no YAML of the kind described above; the message has line and column.
+        RequirementError: the library for YAML is not installed.
+    """
+    builder = _Builder(source)
+    for event in _events(text, source):
+        builder.take(event)
+    return YamlText(source=source, data=builder.data, places=builder.places, keys=builder.keys)
+
+
+def _events(text: str, source: str) -> Iterator[Any]:
+    try:
+        from ruamel.yaml import YAML  # noqa: PLC0415 - an extra, and slow to import
+        from ruamel.yaml.error import MarkedYAMLError, YAMLError  # noqa: PLC0415 - as above
+    except ImportError as error:
+        message = f"{source}: wanted the library ruamel.yaml to read YAML, found none; install eikon-engine[scenario]"
+        raise RequirementError(message) from error
+    try:
+        yield from YAML(typ="safe", pure=True).parse(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"{Place(line=mark.line + 1, column=mark.column + 1)}: " if mark else ""
+        problem = error.problem or error.context
+        raise YamlError(f"{source}: {where}wanted YAML, found: {problem}; correct the line") from error
+    except YAMLError as error:
+        raise YamlError(f"{source}: wanted YAML, found: {str(error).partition(chr(10))[0]}") from error
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping whose end is not read yet."""
+
+    value: list[JsonValue] | dict[str, JsonValue]
+    path: Path
+    key: str | None = None
+    """Key whose value comes next."""
+
+
+@dataclass(slots=True)
+class _Builder:
+    """Build values from the events of the parser."""
+
+    source: str
+    data: JsonValue = None
+    places: dict[Path, Place] = field(default_factory=dict)
+    keys: dict[Path, Place] = field(default_factory=dict)
+    open: list[_Open] = field(default_factory=list)
+    documents: int = 0
+
+    def take(self, event: Any) -> None:  # noqa: ANN401 - events of ruamel.yaml, imported where they are made
+        """Take the next event."""
+        place = Place(line=event.start_mark.line + 1, column=event.start_mark.column + 1)
+        match type(event).__name__:
+            case "DocumentStartEvent":
+                self.documents += 1
+                if self.documents > 1:
+                    raise self._error(place, "wanted one document, found a second one")
+            case "ScalarEvent":
+                self._demand_plain(event, place)
+                self._scalar(event, place)
+            case "SequenceStartEvent":
+                self._begin(event, place, [])
+            case "MappingStartEvent":
+                self._begin(event, place, {})
+            case "SequenceEndEvent" | "MappingEndEvent":
+                self.open.pop()
+            case "AliasEvent":
+                raise self._error(place, f"wanted a value, found the alias *{event.anchor}; write the value out")
+            case _:
+                pass
+
+    def _scalar(self, event: Any, place: Place) -> None:  # noqa: ANN401 - as above
+        value = self._plain_value(event.value, place) if event.style is None else self._text(event.value, place)
+        inner = self.open[-1] if self.open else None
+        if inner is not None and isinstance(inner.value, dict) and inner.key is None:
+            self._key(inner, value, place)
+        else:
+            self._add(value, place)
+
+    def _key(self, inner: _Open, value: JsonValue, place: Place) -> None:
+        if not isinstance(value, str):
+            raise self._error(place, f"wanted text as a key, found {json.dumps(value)}; write it in quotes")
+        path = (*inner.path, value)
+        if path in self.keys:
+            raise self._error(place, f"wanted each key once, found {value!r} again, first in {self.keys[path]}")
+        self.keys[path] = place
+        inner.key = value
+
+    def _begin(self, event: Any, place: Place, value: list[JsonValue] | dict[str, JsonValue]) -> None:  # noqa: ANN401 - as above
+        self._demand_plain(event, place)
+        if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
+            raise self._error(place, "wanted text as a key, found a list or a mapping")
+        if len(self.open) == MAX_DEPTH:
+            raise self._error(place, f"wanted at most {MAX_DEPTH} levels of lists and mappings, found more")
+        self.open.append(_Open(value=value, path=self._add(value, place)))
+
+    def _add(self, value: JsonValue, place: Place) -> Path:
+        """Put a value where it belongs; return the path to it."""
+        if not self.open:
+            self.data = value
+            self.places[()] = place
+            return ()
+        inner = self.open[-1]
+        if isinstance(inner.value, list):
+            path: Path = (*inner.path, len(inner.value))
+            inner.value.append(value)
+        else:
+            key = str(inner.key)
+            path = (*inner.path, key)
+            inner.value[key] = value
+            inner.key = None
+        self.places[path] = place
+        return path
+
+    def _demand_plain(self, event: Any, place: Place) -> None:  # noqa: ANN401 - as above
+        if event.anchor is not None:
+            raise self._error(place, f"wanted a plain value, found the anchor &{event.anchor}; write values out")
+        if event.tag is not None:
+            raise self._error(place, f"wanted a plain value, found the tag {event.tag}; leave it out")
+
+    def _plain_value(self, text: str, place: Place) -> JsonValue:
+        """Read a scalar without quotes by the core schema."""
+        if _NULL.fullmatch(text):
+            return None
+        if _TRUE.fullmatch(text) or _FALSE.fullmatch(text):
+            return _TRUE.fullmatch(text) is not None
+        for pattern, base in ((_OCTAL, 8), (_HEXADECIMAL, 16)):
+            if (found := pattern.fullmatch(text)) is not None:
+                return int(found[1], base)
+        if _FLOAT.fullmatch(text) is not None and len(text) <= _MOST_DIGITS:
+            number = int(text) if _DECIMAL.fullmatch(text) else float(text)
+            if number in (float("inf"), float("-inf")):
+                raise self._error(place, f"wanted a number, found {text}, which is too large")
+            return number
+        if _NO_NUMBER.fullmatch(text):
+            raise self._error(place, f"wanted a finite number, found {text}; write text in quotes")
+        return text
+
+    def _text(self, text: str, place: Place) -> str:
+        """Join what JSON writes as two escapes for one character."""
+        try:
+            return text.encode("utf-16", "surrogatepass").decode("utf-16")
+        except UnicodeDecodeError as error:
+            raise self._error(
+                place, "wanted text, found half a character (a surrogate without its other one)"
+            ) from error
+
+    def _error(self, place: Place, message: str) -> YamlError:
+        return YamlError(f"{self.source}: {place}: {message}")

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from pydantic import JsonValue
+
+from eikon_engine.errors import YamlError
+from eikon_engine.trace.record import Record
+from eikon_engine.trace.yaml_text import Place, read_yaml
+from tests.unit.outcome.event_values import json_values
+
+TEXT = """\
+# a comment
+id: shop
+on: no
+when: 2026-01-02
+steps:
+  - {tool: web_fetch, wait: 1.5}
+  - |
+    two
+    lines
+nothing:
+sizes: [0x1F, 0o17, 1e3, -2, .5, 1_000, 1:30, "3", yes, True, ~]
+"""
+
+
+class Wanted(Record):
+    """A model to read as."""
+
+    name: str
+    size: int = 1
+
+
+def test_plain_values_are_those_of_yaml_1_2() -> None:
+    """`no`, `on`, dates and times are text; numbers are those of the core schema."""
+    assert read_yaml(TEXT, "t").data == {
+        "id": "shop",
+        "on": "no",
+        "when": "2026-01-02",
+        "steps": [{"tool": "web_fetch", "wait": 1.5}, "two\nlines\n"],
+        "nothing": None,
+        "sizes": [31, 15, 1000.0, -2, 0.5, "1_000", "1:30", "3", "yes", True, None],
+    }
+
+
+def test_every_value_knows_its_place() -> None:
+    """A path leads to line and column; what is not there, to what is around it."""
+    text = read_yaml(TEXT, "t.yaml")
+
+    assert text.place(("steps", 0, "wait")) == Place(line=6, column=29)
+    assert text.keys["steps", 0, "wait"] == Place(line=6, column=23)
+    assert text.place(("steps", 0, "missing", 3)) == Place(line=6, column=5)
+    assert str(text.error(("on",), "wanted less")) == "t.yaml: line 3, column 5: on: wanted less"
+
+
+@given(json_values)
+def test_json_is_yaml(value: JsonValue) -> None:
+    """Whatever JSON can say is read as it is."""
+    read = read_yaml(json.dumps(value), "t").data
+
+    assert read == value
+    assert json.dumps(read) == json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a: 1\nb: 2\na: 3\n", ("line 3, column 1", "'a' again", "line 1, column 1")),
+        ("a: [1\n", ("line 2, column 1", "expected ',' or ']'")),
+        ("a:\n  b: c: d\n", ("line 2, column 7", "mapping values are not allowed")),
+        ("a: &x 1\n", ("line 1, column 4", "anchor &x")),
+        ("a: *x\n", ("line 1, column 4", "alias *x")),
+        ("a: !!python/object:os.system x\n", ("line 1, column 4", "tag")),
+        ("a: .inf\n", ("line 1, column 4", "finite number")),
+        ("a: 1e999\n", ("line 1, column 4", "too large")),
+        ("1: x\n", ("line 1, column 1", "text as a key", "quotes")),
+        ("[1]: x\n", ("line 1, column 1", "text as a key")),
+        ("--- 1\n--- 2\n", ("line 2", "one document")),
+        ("a: \x07\n", ("unacceptable character",)),
+        ("[" * 5000, ("levels",)),
+        ('a: "\\ud83d"\n', ("line 1, column 4", "half a character")),
+    ],
+)
+def test_what_json_cannot_say_is_refused_with_its_place(text: str, words: tuple[str, ...]) -> None:
+    """One line names line and column."""
+    with pytest.raises(YamlError) as caught:
+        read_yaml(text, "t.yaml")
+
+    assert caught.value.message.startswith("t.yaml: ")
+    assert "\n" not in caught.value.message
+    for word in words:
+        assert word in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("in:\n  name: 3\n", "t: line 2, column 9: in.name: wanted a string, found 3"),
+        ("in:\n  size: 3\n", "t: line 2, column 3: in.name: this field is missing"),
+        ("in:\n  name: x\n  speed: 3\n", "t: line 3, column 3: in.speed: this field is unknown"),
+    ],
+)
+def test_a_model_is_read_strictly(text: str, message: str) -> None:
+    """What does not fit a model is told with its place."""
+    with pytest.raises(YamlError) as caught:
+        read_yaml(text, "t").read_as(Wanted, ("in",))
+
+    assert caught.value.message.startswith(message)
