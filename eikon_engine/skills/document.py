@@ -72,7 +72,10 @@ class Document:
     """Hold one parsed page: its tree with shadow roots opened, and the address its links start from."""
 
     tree: LexborHTMLParser
+    url: str
+    """Address of the page."""
     base_url: str
+    """Address that relative ones are resolved against."""
     origin: str
     """Scheme and host of the base address; empty when it has none."""
 
@@ -106,9 +109,10 @@ def parse_document(page: SkillInput) -> Document:
     """Parse a page; declarative shadow roots become ordinary content of their `<template>`, others stay shut."""
     tree = LexborHTMLParser(page.html.encode("utf-8", "replace"))
     _open_shadow_roots(tree)
-    base_url = _base_url(tree, page.url)
+    url = page.url.encode("utf-8", "replace").decode()
+    base_url = _base_url(tree, url)
     origin = _ORIGIN.match(base_url)
-    return Document(tree=tree, base_url=base_url, origin="" if origin is None else origin.group())
+    return Document(tree=tree, url=url, base_url=base_url, origin="" if origin is None else origin.group())
 
 
 def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode, ...]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import BaseModel
+
     from eikon_engine.trace.json_value import JsonValue
 
 
@@ -38,8 +40,16 @@ class Skill(Protocol):
     def description(self) -> str:
         """One line for lists of skills."""
 
+    @property
+    def parameters(self) -> type[BaseModel]:
+        """Model of its parameters."""
+
+    @property
+    def output(self) -> type[BaseModel]:
+        """Model of its output."""
+
     def run(self, page: SkillInput) -> JsonValue:
-        """Return the result for this page.
+        """Return the result for this page, as JSON of the output's model.
 
         Raises:
             SkillError: a parameter is unknown or wrong, or the page lacks what the skill works on.
