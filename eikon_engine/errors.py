@@ -15,6 +15,9 @@
     │   └── AttachmentCorruptError       65   attachment-corrupt
     ├── ForeignFormatError               65   foreign-format
     │   └── ForeignStepError             65   foreign-step
+    ├── ResponsesError                   65   responses
+    │   ├── ResponseCorruptError         65   response-corrupt
+    │   └── ResponsesIncompleteError     65   responses-incomplete
     ├── BrowserError                     69   browser
     │   ├── BrowserMissingError          69   browser-missing
     │   └── BrowserDiedError             69   browser-died
@@ -22,8 +25,17 @@
     │   ├── UnknownSkillError            78   unknown-skill
     │   ├── SecretMissingError           78   secret-missing
     │   ├── VariableMissingError         78   variable-missing
-    │   └── NetworkPartMissingError      78   network-part-missing
+    │   ├── NetworkPartMissingError      78   network-part-missing
+    │   ├── ModelClientMissingError      78   model-client-missing
+    │   └── NoReplayDataError            78   no-replay-data
     ├── SkillError                        1   skill-failed
+    ├── CompletionError                   1   completion-failed
+    │   ├── CompletionTimeoutError        1   completion-timeout
+    │   ├── CompletionUnreachableError   69   completion-unreachable
+    │   ├── CompletionRefusedError        1   completion-refused
+    │   ├── CompletionLimitedError        1   completion-limited
+    │   ├── CompletionServerError         1   completion-server
+    │   └── CompletionMalformedError      1   completion-malformed
     ├── ActionError                       1   (one code each, see its subclasses)
     │   ├── TargetMissingError            1   target-missing
     │   ├── TargetAmbiguousError          1   target-ambiguous
@@ -141,6 +153,25 @@ class ForeignStepError(ForeignFormatError):
     code = "foreign-step"
 
 
+class ResponsesError(EikonError):
+    """Report a folder of recorded model responses that cannot be used."""
+
+    code = "responses"
+    exit_status = 65
+
+
+class ResponseCorruptError(ResponsesError):
+    """Report one file of a recorded model response that cannot be trusted, by its path."""
+
+    code = "response-corrupt"
+
+
+class ResponsesIncompleteError(ResponsesError):
+    """Report recorded model responses of a capture that did not come to its end."""
+
+    code = "responses-incomplete"
+
+
 class BrowserError(EikonError):
     """Report a browser that cannot be used."""
 
@@ -191,11 +222,67 @@ class NetworkPartMissingError(RequirementError):
     code = "network-part-missing"
 
 
+class ModelClientMissingError(RequirementError):
+    """Report that no model can be asked: its library or its settings are not here."""
+
+    code = "model-client-missing"
+
+
+class NoReplayDataError(RequirementError):
+    """Report a prompt that no recorded response answers; no model is asked in its place."""
+
+    code = "no-replay-data"
+
+
 class SkillError(EikonError):
     """Report a skill that could not do its work on the document it was given."""
 
     code = "skill-failed"
     exit_status = 1
+
+
+class CompletionError(EikonError):
+    """Report a model that gave no answer; `code` is what a recorded response keeps."""
+
+    code = "completion-failed"
+    exit_status = 1
+
+
+class CompletionTimeoutError(CompletionError):
+    """Report a model that did not answer before the deadline."""
+
+    code = "completion-timeout"
+
+
+class CompletionUnreachableError(CompletionError):
+    """Report a server of a model that could not be reached, or went away."""
+
+    code = "completion-unreachable"
+    exit_status = 69
+
+
+class CompletionRefusedError(CompletionError):
+    """Report a request that the server did not accept: its key, its model, its parameters."""
+
+    code = "completion-refused"
+
+
+class CompletionLimitedError(CompletionError):
+    """Report a server that wants fewer requests, or has no credit left."""
+
+    code = "completion-limited"
+
+
+class CompletionServerError(CompletionError):
+    """Report a server that failed."""
+
+    code = "completion-server"
+
+
+class CompletionMalformedError(CompletionError):
+    """Report an answer that is not in the form of a chat completion."""
+
+    code = "completion-malformed"
 
 
 class ActionError(EikonError):
