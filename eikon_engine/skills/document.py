@@ -25,8 +25,8 @@ _ORIGIN: Final = re.compile(r"https?://[^\s/?#\[\]]+(?=[/?#]|$)")
 _FROM_ROOT: Final = re.compile(r"(?:/[\w%~+,=-][\w%~+,=.-]*)+/?(?:\?[\w%~+,=&.-]+)?")
 """Addresses that need no resolving but the origin; the others go the long way."""
 _INVISIBLE: Final = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
-_SILENT: Final = frozenset({"script", "style", "noscript", "template", "head"})
-_INLINE: Final = frozenset(
+SILENT: Final = frozenset({"script", "style", "noscript", "template", "head"})
+INLINE: Final = frozenset(
     [
         "a",
         "abbr",
@@ -146,7 +146,7 @@ def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
     if only.is_text_node and only.next is None:
         return clean(only.text_content or "")
     parts: list[str] = []
-    _collect(node, (_SILENT | without) if without else _SILENT, parts)
+    _collect(node, (SILENT | without) if without else SILENT, parts)
     return clean("".join(parts))
 
 
@@ -220,7 +220,7 @@ def _collect(node: LexborNode, silent: frozenset[str], parts: list[str]) -> None
             if tag == "-text":
                 parts.append(child.text_content or "")
             elif tag != "-comment" and (tag not in silent or is_shadow_root(child)):
-                space = "" if tag in _INLINE else " "
+                space = "" if tag in INLINE else " "
                 parts.append(space)
                 only = child.first_child
                 if only is None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from eikon_engine.completions import CompletionClient
     from eikon_engine.trace.json_value import JsonValue
 
 
@@ -23,6 +24,8 @@ class SkillInput:
     url: str
     """Address of the document; relative addresses are resolved against it."""
     parameters: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
+    ask: CompletionClient | None = None
+    """What answers questions to a model; None where there is none."""
 
 
 class Skill(Protocol):
