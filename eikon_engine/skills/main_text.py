@@ -42,6 +42,7 @@ _KINDS: Final[dict[str, BlockKind]] = {
     "caption": "caption",
 }
 _MOST_LINKED: Final = 0.5
+_COMMAS: Final = ",\u060c\u3001\uff0c"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,23 +62,18 @@ def find_main(document: Document) -> LexborNode | None:
     points: dict[int, float] = {}
     nodes: dict[int, LexborNode] = {}
     for paragraph in _paragraphs(document):
-        text = text_of(paragraph)
-        if len(text) < _SHORTEST or _is_around(paragraph):
-            continue
-        own = (
-            1 + text.count(",") + text.count("\u060c") + text.count("\u3001") + min(len(text) // 100, _MOST_FOR_LENGTH)
-        )
-        share = own * (1 - _linked(paragraph, text))
-        parent = parent_element(paragraph)
+        share = _points(paragraph)
+        parent = parent_element(paragraph) if share else None
         for weight in (1.0, 0.5, 0.25):
             if parent is None:
                 break
             nodes[parent.mem_id] = parent
-            points[parent.mem_id] = points.get(parent.mem_id, _weight(parent)) + share * weight
+            points[parent.mem_id] = points.get(parent.mem_id, 0.0) + share * weight
             parent = parent_element(parent)
-    if not points or max(points.values()) < _FEWEST_POINTS:
+    enough = {key: found + _bonus(nodes[key]) for key, found in points.items() if found >= _FEWEST_POINTS}
+    if not enough:
         return None
-    best = max(points, key=lambda key: points[key])
+    best = max(enough, key=lambda key: enough[key])
     return _marked(document, nodes[best], points[best], points) or nodes[best]
 
 
@@ -113,10 +109,19 @@ def _paragraphs(document: Document) -> list[LexborNode]:
     return list(found.values())
 
 
-def _weight(node: LexborNode) -> float:
+def _points(paragraph: LexborNode) -> float:
+    """Rate a paragraph by its commas, its length and how little of it is links."""
+    text = text_of(paragraph)
+    if len(text) < _SHORTEST or _is_around(paragraph):
+        return 0.0
+    commas = sum(text.count(comma) for comma in _COMMAS)
+    return (1 + commas + min(len(text) // 100, _MOST_FOR_LENGTH)) * (1 - min(1.0, _linked(paragraph, text)))
+
+
+def _bonus(node: LexborNode) -> float:
     names = _names(node)
     named = (5.0 if _WANTED.search(names) else 0.0) - (10.0 if _UNWANTED.search(names) else 0.0)
-    return named + (5.0 if node.tag in {"article", "main", "section"} else 0.0) if named or node.tag == "article" else 0
+    return named + (5.0 if node.tag in {"article", "main"} else 0.0)
 
 
 def _names(node: LexborNode) -> str:

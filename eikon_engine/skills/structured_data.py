@@ -104,7 +104,7 @@ def _nodes(value: JsonValue) -> Iterator[Node]:
         case list():
             for each in value:
                 yield from _nodes(each)
-        case {"@graph": list(graph)}:
+        case dict() if isinstance(graph := value.get("@graph"), list):
             rest = {name: member for name, member in value.items() if name != "@graph"}
             if rest.keys() - {"@context"}:
                 yield rest
