@@ -23,7 +23,6 @@
     ├── ResponsesError                   65   responses
     │   ├── ResponseCorruptError         65   response-corrupt
     │   └── ResponsesIncompleteError     65   responses-incomplete
-    ├── ScenarioError                    65   scenario
     ├── FixtureError                     65   fixture
     │   ├── FixtureCorruptError          65   fixture-corrupt
     │   ├── FixturesMixedError           65   fixtures-mixed
@@ -33,6 +32,8 @@
     │   └── BrowserDiedError             69   browser-died
     ├── RequirementError                 78   requirement
     │   ├── UnknownSkillError            78   unknown-skill
+    │   ├── SkillBrokenError             78   skill-broken
+    │   ├── ModelMissingError            78   model-missing
     │   ├── SecretMissingError           78   secret-missing
     │   ├── VariableMissingError         78   variable-missing
     │   ├── NetworkPartMissingError      78   network-part-missing
@@ -42,6 +43,7 @@
     │   ├── ToolNotAllowedError          78   tool-not-allowed
     │   └── FixtureMissingError          78   fixture-missing
     ├── SkillError                        1   skill-failed
+    ├── ScenarioError                     1   scenario
     ├── ToolError                         1   tool-failed
     ├── ResultNotStorableError            1   result-not-storable
     ├── CompletionError                   1   completion-failed
@@ -222,10 +224,10 @@ class ResponsesIncompleteError(ResponsesError):
 
 
 class ScenarioError(EikonError):
-    """Report a scenario that cannot be read, or asks for what cannot be; by file, line and column."""
+    """Report a step of a scenario that cannot be done with what the steps before it gave."""
 
     code = "scenario"
-    exit_status = 65
+    exit_status = 1
 
 
 class FixtureError(EikonError):
@@ -285,6 +287,18 @@ class UnknownSkillError(RequirementError):
     code = "unknown-skill"
 
 
+class SkillBrokenError(RequirementError):
+    """Report a skill of an installed distribution that cannot be used."""
+
+    code = "skill-broken"
+
+
+class ModelMissingError(RequirementError):
+    """Report a question to a model where nothing answers questions."""
+
+    code = "model-missing"
+
+
 class SecretMissingError(RequirementError):
     """Report a secret that the trace refers to and nobody gave."""
 
@@ -313,6 +327,13 @@ class NoReplayDataError(RequirementError):
     """Report a prompt that no recorded response answers; no model is asked in its place."""
 
     code = "no-replay-data"
+
+    def __init__(self, message: str, difference: str = "") -> None:
+        """Keep the nearest recorded prompt as a unified diff beside the line; it is shown below it."""
+        super().__init__(message)
+        self.difference = difference
+        if difference:
+            self.add_note(difference)
 
 
 class UnknownToolError(RequirementError):
