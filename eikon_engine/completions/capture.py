@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
+from eikon_engine.completions.answered import Answered, ignore, tell_of
 from eikon_engine.completions.cleaned import as_it_is, cleaned_request
 from eikon_engine.completions.digest import prompt_digest
 from eikon_engine.completions.failures import code_of
-from eikon_engine.completions.recorded import FORMAT_VERSION, RecordedFailure, RecordedResponse
+from eikon_engine.completions.model_response import FORMAT_VERSION, ModelFailure, ModelResponse
 from eikon_engine.errors import CompletionError
 from eikon_engine.trace.token_usage import TokenUsage
 
@@ -20,22 +20,6 @@ if TYPE_CHECKING:
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.completion import Completion, CompletionRequest
     from eikon_engine.completions.writer import ResponseWriter
-
-Source: TypeAlias = Literal["captured", "replayed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """One response that was given to whoever asked: an answer, or a failure that is raised."""
-
-    response: RecordedResponse
-    source: Source
-    latency_seconds: float
-    """How long it took now; `response.duration_seconds` says how long the model took."""
-
-
-def ignore(_answered: Answered) -> None:
-    """Hear of a response, and do nothing."""
 
 
 class CapturingClient:
@@ -80,15 +64,15 @@ class CapturingClient:
     def _seconds_since(self, begun: float) -> float:
         return max(0.0, self._clock() - begun)
 
-    def _keep(self, response: RecordedResponse) -> None:
+    def _keep(self, response: ModelResponse) -> None:
         kept = self._writer.add(response)
-        self._watch(Answered(response=kept, source="captured", latency_seconds=kept.duration_seconds))
+        tell_of(Answered(response=kept, source="captured", latency_seconds=kept.duration_seconds), self._watch)
 
     def _recorded(
         self, request: CompletionRequest, came: Completion | CompletionError, seconds: float
-    ) -> RecordedResponse:
+    ) -> ModelResponse:
         outcome = self._failure(came) if isinstance(came, CompletionError) else self._answer(came)
-        return RecordedResponse(
+        return ModelResponse(
             format_version=FORMAT_VERSION,
             recording=self._writer.recording,
             metric_id=request.metric_id,
@@ -105,7 +89,7 @@ class CapturingClient:
     def _failure(self, error: CompletionError) -> _Outcome:
         return {
             "response": None,
-            "error": RecordedFailure(code=code_of(error), message=self._clean(error.message)),
+            "error": ModelFailure(code=code_of(error), message=self._clean(error.message)),
             "answered_by": None,
             "usage": TokenUsage(),
             "finish_reason": None,
@@ -126,7 +110,7 @@ class _Outcome(TypedDict):
     """The part of a recorded response that the model decides."""
 
     response: str | None
-    error: RecordedFailure | None
+    error: ModelFailure | None
     answered_by: str | None
     usage: TokenUsage
     finish_reason: str | None

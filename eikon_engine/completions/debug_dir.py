@@ -7,8 +7,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
 
+from eikon_engine.completions.answered import ignore
 from eikon_engine.completions.append import AppendingClient, ClientOnDemand
-from eikon_engine.completions.capture import CapturingClient, ignore
+from eikon_engine.completions.capture import CapturingClient
 from eikon_engine.completions.cleaned import as_it_is
 from eikon_engine.completions.folder import read_folder, response_files
 from eikon_engine.completions.refresh import begin_refresh, finish_refresh, is_ready, left_by_refresh
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from eikon_engine.completions.capture import Answered
+    from eikon_engine.completions.answered import Answered
     from eikon_engine.completions.cleaned import Clean
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.folder import ResponseFolder
-    from eikon_engine.completions.recorded import RecordedResponse
+    from eikon_engine.completions.model_response import ModelResponse
 
 Mode: TypeAlias = Literal["capture", "replay", "append", "refresh"]
 
@@ -98,7 +99,7 @@ class DebugDir:
         executor = self._executor
         return Counts(recorded=self._recorded, replayed=executor.given, captured=captured, missed=executor.missed)
 
-    def close(self, *, whole: bool = True) -> tuple[RecordedResponse, ...]:
+    def close(self, *, whole: bool = True) -> tuple[ModelResponse, ...]:
         """End the recording, tell what it came to, and return the recorded responses that nobody asked for.
 
         `whole` says whether the run came to its end; the folder of one that did not is refused the next time, and a
@@ -193,7 +194,7 @@ def _by_content(
     return Use(root=root, mode="append", client=client, executor=executor, writer=writer)
 
 
-def _executor(responses: tuple[RecordedResponse, ...], options: DebugDirOptions) -> ReplayExecutor:
+def _executor(responses: tuple[ModelResponse, ...], options: DebugDirOptions) -> ReplayExecutor:
     return ReplayExecutor(responses, clean=options.clean, watch=options.watch)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from pydantic import Field, ValidationError
 
-from eikon_engine.completions.recorded import FILE_NAME, FORMAT_VERSION, RecordedResponse, parse_response
+from eikon_engine.completions.model_response import FILE_NAME, FORMAT_VERSION, ModelResponse, parse_response
 from eikon_engine.errors import ResponseCorruptError, ResponsesError, ResponsesIncompleteError
 from eikon_engine.trace.field_errors import trace_error
 from eikon_engine.trace.record import Record
@@ -42,7 +42,7 @@ class ResponseFolder:
 
     root: Path
     mark: RecordingMark | None
-    responses: tuple[RecordedResponse, ...]
+    responses: tuple[ModelResponse, ...]
     """By key, and in recorded order below it."""
 
     @property
@@ -99,6 +99,18 @@ def read_folder(root: Path) -> ResponseFolder:
     responses = sorted((each for _, each in read), key=lambda each: (each.key, each.sample_index))
     _demand_unbroken(root, responses)
     return ResponseFolder(root=root, mark=mark, responses=tuple(responses))
+
+
+def read_whole_folder(root: Path) -> tuple[ModelResponse, ...]:
+    """Read the responses of a bundle or a run; one without such a folder has none.
+
+    Raises:
+        ResponsesError: as `read_folder`, or the recording was not captured to its end.
+    """
+    folder = read_folder(root)
+    if not folder.is_fresh:
+        folder.demand_whole()
+    return folder.responses
 
 
 def response_files(root: Path) -> tuple[Path, ...]:
@@ -163,7 +175,7 @@ def _content(path: Path) -> bytes:
         raise ResponseCorruptError(message) from error
 
 
-def _demand_distinct(read: Iterable[tuple[Path, RecordedResponse]]) -> None:
+def _demand_distinct(read: Iterable[tuple[Path, ModelResponse]]) -> None:
     """Refuse two files for one place, and then a file under the name of another place."""
     places: dict[tuple[str, str, int], Path] = {}
     for path, response in read:
@@ -183,7 +195,7 @@ def _demand_distinct(read: Iterable[tuple[Path, RecordedResponse]]) -> None:
             raise ResponseCorruptError(message)
 
 
-def _demand_one_recording(mark: RecordingMark | None, read: list[tuple[Path, RecordedResponse]]) -> None:
+def _demand_one_recording(mark: RecordingMark | None, read: list[tuple[Path, ModelResponse]]) -> None:
     known = mark.recording if mark is not None else read[0][1].recording if read else ""
     for path, response in read:
         if response.recording != known:
@@ -194,7 +206,7 @@ def _demand_one_recording(mark: RecordingMark | None, read: list[tuple[Path, Rec
             raise ResponsesError(message)
 
 
-def _demand_unbroken(root: Path, responses: list[RecordedResponse]) -> None:
+def _demand_unbroken(root: Path, responses: list[ModelResponse]) -> None:
     for missing in _gaps(responses):
         message = (
             f"{root / missing.file_name}: wanted sample {missing.sample_index} of {missing.key}, which came before "
@@ -203,7 +215,7 @@ def _demand_unbroken(root: Path, responses: list[RecordedResponse]) -> None:
         raise ResponsesIncompleteError(message)
 
 
-def _gaps(responses: list[RecordedResponse]) -> Iterator[RecordedResponse]:
+def _gaps(responses: list[ModelResponse]) -> Iterator[ModelResponse]:
     """Yield a response in the place of the first one that is missing before another."""
     if responses and responses[0].sample_index > 0:
         yield responses[0].model_copy(update={"sample_index": 0})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.completions.completion import Message
-from eikon_engine.completions.recorded import FORMAT_VERSION, RecordedFailure, RecordedResponse
+from eikon_engine.completions.model_response import FORMAT_VERSION, ModelFailure, ModelResponse
 from eikon_engine.trace.execution import CompletionUsage, Failed, Succeeded
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 
-def usage_of(response: RecordedResponse, usage_id: str, sequence: int) -> CompletionUsage:
+def usage_of(response: ModelResponse, usage_id: str, sequence: int) -> CompletionUsage:
     """Tell a recorded response in a trace, at a place among the actions of an attempt."""
     error = response.error
     prompt: list[JsonValue] = [{"role": each.role, "content": each.content} for each in response.prompt]
@@ -37,12 +37,12 @@ def usage_of(response: RecordedResponse, usage_id: str, sequence: int) -> Comple
     )
 
 
-def response_of(usage: CompletionUsage, recording: str) -> RecordedResponse | None:
+def response_of(usage: CompletionUsage, recording: str) -> ModelResponse | None:
     """Return the recorded response that a trace tells; None where it was noted by other means, without its facts."""
     known = (usage.metric_id, usage.sample_index, usage.prompt_digest, usage.duration_seconds)
     match known:
         case (str(metric_id), int(sample_index), str(digest), float(seconds)) if isinstance(usage.prompt, list):
-            return RecordedResponse(
+            return ModelResponse(
                 format_version=FORMAT_VERSION,
                 recording=recording,
                 metric_id=metric_id,
@@ -67,6 +67,6 @@ def _messages(prompt: Iterable[JsonValue]) -> tuple[Message, ...]:
     return tuple(Message.model_validate(each) for each in prompt)
 
 
-def _failure(usage: CompletionUsage) -> RecordedFailure | None:
+def _failure(usage: CompletionUsage) -> ModelFailure | None:
     failed = usage.result
-    return RecordedFailure(code=failed.code, message=failed.message) if isinstance(failed, Failed) else None
+    return ModelFailure(code=failed.code, message=failed.message) if isinstance(failed, Failed) else None

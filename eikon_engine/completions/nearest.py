@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.completions.digest import prompt_digest
-from eikon_engine.completions.recorded import ResponseKey
+from eikon_engine.completions.model_response import ResponseKey
 from eikon_engine.errors import NoReplayDataError
 from eikon_engine.outcome.printable import printable
 from eikon_engine.trace.json_value import canonical_json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.completions.completion import CompletionRequest, Message
-    from eikon_engine.completions.recorded import RecordedResponse
+    from eikon_engine.completions.model_response import ModelResponse
 
 CLOSER_LOOKS: Final = 5
 """Number of best candidates that are compared in detail."""
@@ -28,20 +28,20 @@ SHOWN_LINES: Final = 60
 LINE_LIMIT: Final = 300
 _VALUE_LIMIT: Final = 60
 _METRICS_SHOWN: Final = 5
-_RECORD: Final = "undo the change, or record again with --refresh, or what is missing with --append"
+RECORD_ANEW: Final = "undo the change, or record again with --refresh, or what is missing with --append"
 
 
 def no_replay_data(
-    request: CompletionRequest, recorded: Mapping[ResponseKey, Sequence[RecordedResponse]]
+    request: CompletionRequest, recorded: Mapping[ResponseKey, Sequence[ModelResponse]], advice: str = RECORD_ANEW
 ) -> NoReplayDataError:
     """Explain a request that nothing answers: asked too often, of another model, for another metric, or changed."""
     key = ResponseKey(request.metric_id, prompt_digest(request))
     said, difference = _reason(request, key, recorded)
-    return NoReplayDataError(printable(f"no replay data for {key}: {said}; {_RECORD}"), difference)
+    return NoReplayDataError(printable(f"no replay data for {key}: {said}; {advice}"), difference)
 
 
 def _reason(
-    request: CompletionRequest, key: ResponseKey, recorded: Mapping[ResponseKey, Sequence[RecordedResponse]]
+    request: CompletionRequest, key: ResponseKey, recorded: Mapping[ResponseKey, Sequence[ModelResponse]]
 ) -> tuple[str, str]:
     times = len(recorded.get(key, ()))
     if times:
@@ -52,7 +52,8 @@ def _reason(
     candidates = [queue[0] for each, queue in recorded.items() if each.metric_id == request.metric_id and queue]
     if not candidates:
         metrics = sorted({each.metric_id for each in recorded})
-        return f"nothing was recorded for this metric, only for {_listed(metrics) or 'nothing else'}", ""
+        only = f"nothing was recorded for this metric, only for {_listed(metrics)}"
+        return only if metrics else "no response was recorded", ""
     same = [each for each in candidates if each.prompt == request.messages]
     nearest = _nearest(request, same or candidates)
     others = "; ".join(_other_settings(request, nearest))
@@ -62,7 +63,7 @@ def _reason(
     return what, _difference(nearest, request)
 
 
-def _nearest(request: CompletionRequest, candidates: list[RecordedResponse]) -> RecordedResponse:
+def _nearest(request: CompletionRequest, candidates: list[ModelResponse]) -> ModelResponse:
     """Return the candidate with the most lines in common, the best of them compared letter by letter."""
     wanted = _lines(request.messages)
     lines = Counter(wanted)
@@ -70,12 +71,12 @@ def _nearest(request: CompletionRequest, candidates: list[RecordedResponse]) -> 
     return max(best, key=lambda each: (_likeness(wanted, each), -len(tuple(_other_settings(request, each)))))
 
 
-def _in_common(wanted: Counter[str], candidate: RecordedResponse) -> float:
+def _in_common(wanted: Counter[str], candidate: ModelResponse) -> float:
     lines = Counter(_lines(candidate.prompt))
     return 2 * (wanted & lines).total() / max(1, wanted.total() + lines.total())
 
 
-def _likeness(wanted: list[str], candidate: RecordedResponse) -> float:
+def _likeness(wanted: list[str], candidate: ModelResponse) -> float:
     lines = _lines(candidate.prompt)
     by_lines = difflib.SequenceMatcher(None, lines, wanted, autojunk=False).ratio()
     begin, other = "\n".join(lines)[:2000], "\n".join(wanted)[:2000]
@@ -86,7 +87,7 @@ def _lines(messages: Iterable[Message]) -> list[str]:
     return [line for each in messages for line in (f"[{each.role}]", *each.content.split("\n"))]
 
 
-def _difference(nearest: RecordedResponse, request: CompletionRequest) -> str:
+def _difference(nearest: ModelResponse, request: CompletionRequest) -> str:
     """Return a unified diff, from the recorded prompt to the one that was asked."""
     before, after = _lines(nearest.prompt), _lines(request.messages)
     found = list(difflib.unified_diff(before, after, f"recorded {nearest.file_name}", "asked", lineterm="", n=2))
@@ -95,7 +96,7 @@ def _difference(nearest: RecordedResponse, request: CompletionRequest) -> str:
     return "\n".join([*shown, *([f"… {counted(left, 'more line')}"] if left else [])])
 
 
-def _other_settings(request: CompletionRequest, recorded: RecordedResponse) -> Iterator[str]:
+def _other_settings(request: CompletionRequest, recorded: ModelResponse) -> Iterator[str]:
     """Name what is not the same beside the messages."""
     if request.model != recorded.model:
         yield f"model: recorded {recorded.model or 'none'}, asked {request.model or 'none'}"

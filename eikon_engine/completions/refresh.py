@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.completions.folder import MARK_FILE, RecordingMark, read_mark, response_files
-from eikon_engine.completions.recorded import parse_response
+from eikon_engine.completions.model_response import parse_response
 from eikon_engine.errors import OutputError, ResponseCorruptError
 from eikon_engine.trace.whole_file import cannot_write
 

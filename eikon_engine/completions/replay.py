@@ -7,20 +7,18 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from eikon_engine.completions.capture import Answered, ignore
+from eikon_engine.completions.answered import Answered, ignore, tell_of
 from eikon_engine.completions.cleaned import as_it_is, cleaned_request
 from eikon_engine.completions.digest import prompt_digest
-from eikon_engine.completions.folder import read_folder
-from eikon_engine.completions.nearest import no_replay_data
-from eikon_engine.completions.recorded import ResponseKey
+from eikon_engine.completions.model_response import ResponseKey
+from eikon_engine.completions.nearest import RECORD_ANEW, no_replay_data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-    from pathlib import Path
 
     from eikon_engine.completions.cleaned import Clean
     from eikon_engine.completions.completion import Completion, CompletionRequest
-    from eikon_engine.completions.recorded import RecordedResponse
+    from eikon_engine.completions.model_response import ModelResponse
 
 
 class ReplayExecutor:
@@ -31,14 +29,18 @@ class ReplayExecutor:
 
     def __init__(
         self,
-        responses: Iterable[RecordedResponse],
+        responses: Iterable[ModelResponse],
         *,
         clean: Clean = as_it_is,
         watch: Callable[[Answered], None] = ignore,
+        advice: str = RECORD_ANEW,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Answer from `responses`; `clean` is what the recording was cleaned with, `watch` hears of each response."""
-        self._recorded: defaultdict[ResponseKey, list[RecordedResponse]] = defaultdict(list)
+        """Answer from `responses`; `clean` is what the recording was cleaned with, `watch` hears of each response.
+
+        `advice` says what to do where nothing was recorded.
+        """
+        self._recorded: defaultdict[ResponseKey, list[ModelResponse]] = defaultdict(list)
         for each in sorted(responses, key=lambda each: (each.key, each.sample_index)):
             self._recorded[each.key].append(each)
         self._given: defaultdict[ResponseKey, int] = defaultdict(int)
@@ -46,21 +48,8 @@ class ReplayExecutor:
         self._missed = 0
         self._clean = clean
         self._watch = watch
+        self._advice = advice
         self._clock = clock
-
-    @classmethod
-    def of_folder(
-        cls, root: Path, *, clean: Clean = as_it_is, watch: Callable[[Answered], None] = ignore
-    ) -> ReplayExecutor:
-        """Answer from what a folder holds; from nothing where there is no folder.
-
-        Raises:
-            ResponsesError: it cannot be read, or trusted, or was not captured to its end.
-        """
-        folder = read_folder(root)
-        if not folder.is_fresh:
-            folder.demand_whole()
-        return cls(folder.responses, clean=clean, watch=watch)
 
     def complete(self, request: CompletionRequest) -> Completion:
         """Return the recorded answer; nothing is asked.
@@ -75,7 +64,7 @@ class ReplayExecutor:
         cleaned = cleaned_request(request, self._clean)
         with self._lock:
             self._missed += 1
-        raise no_replay_data(cleaned, self._recorded)
+        raise no_replay_data(cleaned, self._recorded, self._advice)
 
     def find(self, request: CompletionRequest) -> Completion | None:
         """Return the next recorded answer to a prompt; None if there is none left.
@@ -89,11 +78,11 @@ class ReplayExecutor:
         if response is None:
             return None
         latency = max(0.0, self._clock() - begun)
-        self._watch(Answered(response=response, source="replayed", latency_seconds=latency))
+        tell_of(Answered(response=response, source="replayed", latency_seconds=latency), self._watch)
         return response.completion()
 
     @property
-    def unused(self) -> tuple[RecordedResponse, ...]:
+    def unused(self) -> tuple[ModelResponse, ...]:
         """Return what was recorded and not asked for, by key."""
         with self._lock:
             return tuple(each for key, queue in self._recorded.items() for each in queue[self._given[key] :])
@@ -110,7 +99,7 @@ class ReplayExecutor:
         with self._lock:
             return self._missed
 
-    def _take(self, key: ResponseKey) -> RecordedResponse | None:
+    def _take(self, key: ResponseKey) -> ModelResponse | None:
         with self._lock:
             place = self._given[key]
             queue = self._recorded.get(key, [])

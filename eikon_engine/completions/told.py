@@ -11,9 +11,8 @@ from eikon_engine.trace.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.completions.capture import Answered
     from eikon_engine.completions.debug_dir import DebugDir
-    from eikon_engine.completions.recorded import RecordedResponse
+    from eikon_engine.completions.model_response import ModelResponse
 
 _SHOWN: Final = 5
 
@@ -43,7 +42,7 @@ def _mode(used: DebugDir) -> str:
             assert_never(used.mode)
 
 
-def told_at_close(used: DebugDir, unused: tuple[RecordedResponse, ...], *, whole: bool) -> Iterator[str]:
+def told_at_close(used: DebugDir, unused: tuple[ModelResponse, ...], *, whole: bool) -> Iterator[str]:
     """Say what was saved, what was used and what was not."""
     counts = used.counts
     if used.mode in {"replay", "append"}:
@@ -64,23 +63,7 @@ def _saved(used: DebugDir, count: str, *, whole: bool) -> str:
     return f"Capture mode: stopped after {count}; {used.root} is marked as incomplete"
 
 
-def _listed(responses: tuple[RecordedResponse, ...]) -> str:
+def _listed(responses: tuple[ModelResponse, ...]) -> str:
     names = ", ".join(each.file_name for each in responses[:_SHOWN])
     more = f" and {len(responses) - _SHOWN} more" if len(responses) > _SHOWN else ""
     return names + more
-
-
-def told_of(answered: Answered) -> str:
-    """Say where a response came from, for those who debug."""
-    response = answered.response
-    usage = response.usage
-    tokens = f"{_tokens(usage.prompt_tokens)} + {_tokens(usage.completion_tokens)} tokens"
-    ended = tokens if response.error is None else f"failed ({response.error.code})"
-    return printable(
-        f"completion {response.key} sample {response.sample_index}: {answered.source}, "
-        f"{answered.latency_seconds * 1000:.0f} ms, {ended}, {response.file_name}"
-    )
-
-
-def _tokens(number: int | None) -> str:
-    return "?" if number is None else str(number)

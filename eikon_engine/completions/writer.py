@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from eikon_engine.completions.folder import RecordingMark, write_mark
-from eikon_engine.completions.recorded import response_bytes
+from eikon_engine.completions.model_response import response_bytes
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.whole_file import write_whole
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from eikon_engine.completions.recorded import RecordedResponse, ResponseKey
+    from eikon_engine.completions.model_response import ModelResponse, ResponseKey
 
 
 class ResponseWriter:
     """Add responses to one recording, from any number of threads; what a killed process leaves reads back."""
 
-    def __init__(self, root: Path, recording: str, known: Iterable[RecordedResponse] = ()) -> None:
+    def __init__(self, root: Path, recording: str, known: Iterable[ModelResponse] = ()) -> None:
         """Write into `root`, after the responses that are there already."""
         self._root = root
         self.recording = recording
@@ -45,7 +45,7 @@ class ResponseWriter:
             self._mark("capturing")
             self._has_begun = True
 
-    def add(self, response: RecordedResponse) -> RecordedResponse:
+    def add(self, response: ModelResponse) -> ModelResponse:
         """Write a response as the next one to its prompt, and return it with its place.
 
         It has its place when it is written, so that no place is ever left out.

@@ -28,7 +28,7 @@ _MEND: Final = "restore the file, or record again with --refresh"
 Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class RecordedFailure(Record):
+class ModelFailure(Record):
     """The error of a model that gave no answer."""
 
     code: str
@@ -47,7 +47,7 @@ class ResponseKey(NamedTuple):
         return f"{self.metric_id} {self.prompt_digest[:SHOWN]}"
 
 
-class RecordedResponse(Record):
+class ModelResponse(Record):
     """One answer, or one failure, of a model; the file has exactly these fields, none left out."""
 
     format_version: Literal[1]
@@ -64,7 +64,7 @@ class RecordedResponse(Record):
     prompt_digest: Sha256
     response: str | None
     """Null where there is an error."""
-    error: RecordedFailure | None
+    error: ModelFailure | None
     answered_by: str | None
     """The model as the answer names it."""
     usage: TokenUsage
@@ -113,19 +113,19 @@ class RecordedResponse(Record):
         )
 
 
-def response_bytes(response: RecordedResponse) -> bytes:
+def response_bytes(response: ModelResponse) -> bytes:
     """Return the one text of a file: UTF-8, one space of indent, fields in the order of the model."""
     return response.model_dump_json(indent=1).encode() + b"\n"
 
 
-def parse_response(data: bytes, source: Path) -> RecordedResponse:
+def parse_response(data: bytes, source: Path) -> ModelResponse:
     """Read the content of a file; `source` names it in messages.
 
     Raises:
         ResponseCorruptError: it is no JSON, not in this format, or its prompt is not the one that was recorded.
     """
     try:
-        response = RecordedResponse.model_validate_json(data)
+        response = ModelResponse.model_validate_json(data)
     except ValidationError as error:
         raise ResponseCorruptError(_fault(error, data, source)) from error
     found = prompt_digest(response.request)
