@@ -44,6 +44,7 @@
     │   └── FixtureMissingError          78   fixture-missing
     ├── SkillError                        1   skill-failed
     ├── ScenarioError                     1   scenario
+    ├── GateFailedError                   1   gate-failed
     ├── ToolError                         1   tool-failed
     ├── ResultNotStorableError            1   result-not-storable
     ├── CompletionError                   1   completion-failed
@@ -358,6 +359,13 @@ class SkillError(EikonError):
     """Report a skill that could not do its work on the document it was given."""
 
     code = "skill-failed"
+    exit_status = 1
+
+
+class GateFailedError(EikonError):
+    """Report a run that went beyond a gate."""
+
+    code = "gate-failed"
     exit_status = 1
 
 

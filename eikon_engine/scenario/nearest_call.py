@@ -46,7 +46,7 @@ def explain_miss(folder: FixtureFolder, made: CallMade) -> str:
         ((each, _differences(each, made)) for each in map(folder.read, islice(keys, _LOOKED_AT))),
         key=lambda pair: (len(pair[1]), -_likeness(pair[0], made), pair[0].order),
     )
-    return f"{asked}: nearest is {_path(nearest)}, {_told(changes)}; call it as recorded, or record again"
+    return f"{asked}: nearest is {_path(nearest)}, {told_changes(changes)}; call it as recorded, or record again"
 
 
 def _differences(fixture: Fixture, made: CallMade) -> tuple[OutputChange, ...]:
@@ -57,7 +57,8 @@ def _likeness(fixture: Fixture, made: CallMade) -> float:
     return difflib.SequenceMatcher(None, _text(fixture.args), _text(made.args), autojunk=False).quick_ratio()
 
 
-def _told(changes: tuple[OutputChange, ...]) -> str:
+def told_changes(changes: tuple[OutputChange, ...]) -> str:
+    """Say in one line what was recorded and what is asked, place by place."""
     more = f" and {len(changes) - _CHANGES} more" if len(changes) > _CHANGES else ""
     return f"where {'; '.join(map(_change, changes[:_CHANGES]))}{more}"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anyio import to_thread
 
-from eikon_engine.errors import ToolNotAllowedError, UnknownToolError, UsageError
+from eikon_engine.errors import GateFailedError, ToolNotAllowedError, UnknownToolError, UsageError
 from eikon_engine.scenario.calls import Recorded
 from eikon_engine.scenario.executed import Executed
 from eikon_engine.scenario.tool import Tool
@@ -119,6 +119,8 @@ class ToolBox:
             return call.give()
         try:
             result = work.do()
+        except GateFailedError:
+            raise
         except Exception as error:
             raise call.fail(error) from error
         return call.succeed(result)
@@ -135,7 +137,9 @@ class ToolBox:
         if isinstance(call, Recorded):
             return call.give()
         try:
-            result = await (work.do() if work.is_asynchronous else to_thread.run_sync(work.do))
+            result = await (work.do() if work.is_asynchronous else to_thread.run_sync(work.do, abandon_on_cancel=True))
+        except GateFailedError:
+            raise
         except Exception as error:
             raise call.fail(error) from error
         return call.succeed(result)
