@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from eikon_engine.completions import Answered, CapturingClient, EchoClient, ReplayExecutor
-from eikon_engine.completions.refresh import STAGING
+from eikon_engine.completions.folder import MARK_FILE
+from eikon_engine.completions.refresh import READY, STAGING
 from eikon_engine.errors import (
     BrowserDiedError,
     CompletionLimitedError,
@@ -80,7 +81,7 @@ def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
     """The same error comes, in its place among the answers."""
 
     class Limited:
-        def complete(self, request: CompletionRequest) -> NoReturn:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
             raise CompletionLimitedError("too many")
 
     with opened(tmp_path, Limited) as used, pytest.raises(CompletionLimitedError):
@@ -96,7 +97,7 @@ def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> Non
         code = "odd"
 
     class Odd:
-        def complete(self, request: CompletionRequest) -> NoReturn:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
             raise OddError("odd")
 
     with opened(tmp_path, Odd) as used, pytest.raises(OddError):
@@ -182,15 +183,18 @@ def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == 1
 
 
-@pytest.mark.parametrize("moved", [0, 1, 2], ids=["nothing moved", "one moved", "all moved"])
+@pytest.mark.parametrize("moved", range(4), ids=["nothing", "one response", "all responses", "everything"])
 def test_a_refresh_that_is_killed_at_its_very_end_is_finished_by_the_next_run(tmp_path: Path, moved: int) -> None:
     """Once all new responses are there, nothing of the old ones comes back, wherever the process died."""
     capture(tmp_path, "a", "c")
-    staging = tmp_path / STAGING
+    old = files(tmp_path)
+    staging = tmp_path / READY
     with opened(staging, EchoClient, new_id=lambda: "anew") as used:
         for text in ("a", "b"):
             used.client.complete(request(text))
-    for path in files(staging)[:moved]:
+    for path in old if moved else ():
+        path.unlink()
+    for path in (*files(staging), staging / MARK_FILE)[:moved]:
         path.replace(tmp_path / path.name)
 
     with opened(tmp_path, never) as used:
