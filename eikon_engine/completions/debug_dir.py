@@ -12,7 +12,7 @@ from eikon_engine.completions.append import AppendingClient, ClientOnDemand
 from eikon_engine.completions.capture import CapturingClient
 from eikon_engine.completions.cleaned import as_it_is
 from eikon_engine.completions.folder import read_folder, response_files
-from eikon_engine.completions.refresh import begin_refresh, finish_refresh, is_ready, left_by_refresh
+from eikon_engine.completions.refresh import begin_refresh, commit_refresh, finish_refresh, is_ready, left_by_refresh
 from eikon_engine.completions.replay import ReplayExecutor
 from eikon_engine.completions.sole_writer import sole_writer
 from eikon_engine.completions.told import told_at_close, told_at_open
@@ -133,7 +133,7 @@ class DebugDir:
             return
         self._writer.end(whole=whole)
         if self.mode == "refresh" and whole:
-            finish_refresh(self.root)
+            commit_refresh(self.root)
 
 
 def open_debug_dir(

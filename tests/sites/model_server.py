@@ -34,6 +34,7 @@ class Asked:
 
     body: dict[str, Any]
     headers: dict[str, str]
+    """By name in lower case."""
 
     @property
     def text(self) -> str:
@@ -104,7 +105,9 @@ def serve_model(*script: Scripted) -> Iterator[ModelServer]:
                 self._send(answer_error(404, f"no such path: {self.path}"))
                 return
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self._send(model.next_answer(Asked(body=body, headers=dict(self.headers.items()))))
+            self._send(
+                model.next_answer(Asked(body=body, headers={name.lower(): text for name, text in self.headers.items()}))
+            )
 
         def _send(self, answer: Scripted) -> None:
             if answer.waits is not None:
