@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.browser.frames import frame_of, frame_path
 from eikon_engine.browser.standstill import Standstills
+from eikon_engine.network.exchange import GIVEN_UP
+from eikon_engine.outcome.outcomes import FailedRequest
 from eikon_engine.trace.observation import DialogSeen, DownloadSeen
 
 if TYPE_CHECKING:
@@ -108,6 +110,8 @@ class PageLedger:
         """How often something happened of which no request tells."""
         self.heard = 0
         """How many requests have begun or ended, and pages opened."""
+        self.failed: list[FailedRequest] = []
+        """Requests that brought no answer, or one with a status from 400 on, since the session began."""
         self._awaited: dict[Request, asyncio.Event] = {}
         self.changed = asyncio.Event()
         """Set whenever a request begins or ends."""
@@ -281,6 +285,8 @@ class PageLedger:
 
     def _on_response(self, response: Response) -> None:
         request = response.request
+        if response.status >= FIRST_ERROR:
+            self._note_failed(request, str(response.status))
         if response.headers.get("content-type", "").startswith("text/event-stream"):
             self.in_flight.discard(request)
             self.event_streams.add(request)
@@ -303,7 +309,13 @@ class PageLedger:
     def _on_request_failed(self, request: Request) -> None:
         self.heard += 1
         self._arrived = self._arrived or request.is_navigation_request()
+        if request.failure is not None and request.failure != GIVEN_UP:
+            self._note_failed(request, request.failure)
         self.forget(request)
+
+    def _note_failed(self, request: Request, what: str) -> None:
+        if not request.url.startswith(NOT_NETWORK):
+            self.failed.append(FailedRequest(method=request.method, url=request.url, what=what))
 
 
 async def describe_download(page: int, download: Download) -> tuple[DownloadSeen, bytes | None]:

@@ -211,7 +211,8 @@ class BrowserWorker:
         outcome = self.session.traffic.outcome()
         redact = self.session.redactor.text
         notes = tuple(redact(note) for note in (*outcome.notes, *self.session.rest.notes))
-        return outcome.model_copy(update={"notes": notes})
+        failed = tuple(each.model_copy(update={"url": redact(each.url)}) for each in self.session.ledger.failed)
+        return outcome.model_copy(update={"notes": notes, "failed": failed})
 
     async def _perform(self, action: Action) -> tuple[Deed, ActionError | None]:
         try:

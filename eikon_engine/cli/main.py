@@ -38,10 +38,20 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="doctor_command",
             summary="Tell what is present on this machine, and get a browser.",
         ),
+        "events": CommandEntry(
+            module="eikon_engine.cli.events",
+            attribute="events_command",
+            summary="Show what happened in a run, or follow it.",
+        ),
         "export": CommandEntry(
             module="eikon_engine.cli.export",
             attribute="export_command",
             summary="Write a bundle for others: as a Playwright test, its network as HAR, or one file.",
+        ),
+        "gate": CommandEntry(
+            module="eikon_engine.cli.gate",
+            attribute="gate_command",
+            summary="Judge outcomes, bundles and runs by limits.",
         ),
         "import": CommandEntry(
             module="eikon_engine.cli.import_recording",
@@ -66,7 +76,7 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
         "schema": CommandEntry(
             module="eikon_engine.cli.schema",
             attribute="schema_command",
-            summary="Print the JSON Schema of the trace format.",
+            summary="Print the JSON Schema of a format.",
         ),
         "trace": CommandEntry(
             module="eikon_engine.cli.trace",

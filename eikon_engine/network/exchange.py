@@ -16,6 +16,8 @@ HeaderPairs: TypeAlias = tuple[tuple[str, str], ...]
 """Header names and values as they were sent; a name may stand more than once."""
 RequestHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_request)]
 AnswerHeaders: TypeAlias = Annotated[HeaderPairs, AfterValidator(possible_of_answer)]
+GIVEN_UP: Final = "net::ERR_ABORTED"
+"""What the browser says of a request that its page, or a navigation, gave up."""
 STATUSES: Final = range(100, 1000)
 """What three digits can say (RFC 9110, section 15)."""
 

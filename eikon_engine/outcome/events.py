@@ -11,7 +11,14 @@ from pydantic import AwareDatetime, Field
 
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.gate_result import GateResult
-from eikon_engine.outcome.outcomes import ActionOutcome, NetworkMode, NetworkOutcome, SkillOutcome, Verdict
+from eikon_engine.outcome.outcomes import (
+    ActionOutcome,
+    FailedRequest,
+    NetworkMode,
+    NetworkOutcome,
+    SkillOutcome,
+    Verdict,
+)
 from eikon_engine.outcome.stored import InlineValue, Stored
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, MissionStatus, Result
@@ -76,6 +83,8 @@ class ObservationMade(Record):
     subgoal: str
     sequence: int
     observation: Observation
+    failed: tuple[FailedRequest, ...] | None = None
+    """Requests that failed since the observation before; None where that is not known."""
 
 
 class RecordedAction(Record):
@@ -110,6 +119,8 @@ class RecordedSkill(Record):
     version: int | None = None
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
     result: Result
+    output_recorded: bool = True
+    """Whether the output beside it is what the skill returned; false where the recording kept none."""
     duration_ms: float | None
     artifacts: tuple[Artifact, ...] = ()
 

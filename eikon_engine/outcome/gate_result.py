@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from eikon_engine.trace.record import FiniteJson, Record
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.outcomes import Verdict
 
 
 class GateResult(Record):
@@ -19,3 +24,15 @@ class GateResult(Record):
     """One sentence for a person."""
     while_running: bool = False
     """Whether it was exceeded before the run was over, which ends the run."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return what it counts as beside the verdicts of steps."""
+        if self.passed is None:
+            return "unverifiable"
+        return "faithful" if self.passed else "diverged"
+
+    @property
+    def word(self) -> str:
+        """Say it in one word."""
+        return {True: "passed", False: "failed", None: "unverifiable"}[self.passed]

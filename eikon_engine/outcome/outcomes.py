@@ -8,6 +8,8 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.explanation import Consequence, Explanation
+from eikon_engine.outcome.gate_result import GateResult
+from eikon_engine.outcome.verdict import worst
 from eikon_engine.trace.certificate import CertificateStatus
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Artifact, Result
@@ -138,6 +140,19 @@ class ResponseChange(Record):
     """Changed values beyond those."""
 
 
+class FailedRequest(Record):
+    """A request that brought no answer, or one with a status from 400 on. What a page gave up itself is none."""
+
+    method: str
+    url: str
+    what: str
+    """The status, or the browser's word for what went wrong, such as `net::ERR_FAILED`."""
+
+    def __str__(self) -> str:
+        """Read as `GET http://shop.test/: 404`."""
+        return f"{self.method} {self.url}: {self.what}"
+
+
 class HermeticityViolation(Record):
     """Something that got past the routes of a sealed replay, and was blocked behind them."""
 
@@ -167,6 +182,8 @@ class NetworkOutcome(Record):
     notes: tuple[str, ...] = ()
     violations: tuple[HermeticityViolation, ...] = ()
     """What got past the routes of a sealed replay and was blocked; how it was answered when recorded, nobody knows."""
+    failed: tuple[FailedRequest, ...] | None = None
+    """Requests that failed, in the order in which they did; None where that is not known."""
 
     @property
     def escapes(self) -> tuple[HermeticityViolation, ...]:
@@ -220,6 +237,8 @@ class ReplayOutcome(Record):
     """Whether the bundle is certified as it lies there."""
     certified_why: str = ""
     """When and how it was certified, or why it is not."""
+    gates: tuple[GateResult, ...] = ()
+    """What the gates found that the replay was given."""
 
     @property
     def divergences(self) -> tuple[Divergence, ...]:
@@ -230,5 +249,5 @@ class ReplayOutcome(Record):
 
     @property
     def exit_status(self) -> int:
-        """Return the exit status of the command line."""
-        return EXIT_STATUS[self.verdict]
+        """Return the exit status of the command line: a gate that failed counts as a divergence does."""
+        return EXIT_STATUS[worst((self.verdict, *(gate.verdict for gate in self.gates)))]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.explanation import Explanation
+    from eikon_engine.outcome.gate_result import GateResult
     from eikon_engine.outcome.outcomes import StepOutcome, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
@@ -56,6 +57,8 @@ class Collector:
     begun: list[SubgoalStart] = field(default_factory=list)
     steps: dict[str, list[StepOutcome]] = field(default_factory=dict)
     ended: dict[str, Verdict] = field(default_factory=dict)
+    gates: tuple[GateResult, ...] = ()
+    """What the gates found, when the run is over."""
     observed: Observation | None = None
     """What was seen after the action whose event comes next."""
 
@@ -120,6 +123,7 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
+            gates=self.gates,
             warnings=(*trace.warnings, *self._other_warnings, *warnings, *_idle_masks(self._masks, subgoals, early)),
         )
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.worker import Performed
     from eikon_engine.completions import CompletionClient
     from eikon_engine.divergence.effects import PolicyName
+    from eikon_engine.gates import Gates
     from eikon_engine.network.moment import Moment
     from eikon_engine.outcome.events import JournalLine
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
@@ -74,6 +75,8 @@ class ReplayOptions:
     """What is written beside outcome.json and events.jsonl; None for the standard reports."""
     controller: Controller = field(default_factory=GoOn)
     """Asked before each step whether the run goes on."""
+    gates: Gates | None = None
+    """Limits that the replay has to keep to; one that it goes beyond ends it."""
     readers: tuple[Callable[[JournalLine], None], ...] = ()
     """Readers of the stream of events: progress, logs."""
     watchers: tuple[Callable[[PlannedStep, Performed], None], ...] = ()

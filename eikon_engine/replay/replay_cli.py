@@ -12,6 +12,7 @@ from eikon_engine.completions.debug_options import DebugChoice, debug_options, d
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
+    from eikon_engine.gates import Gates
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
     from eikon_engine.replay.display import Display
     from eikon_engine.replay.options import OnDivergence
@@ -47,6 +48,14 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
     from eikon_engine.replay.ignore_file import read_ignore_file  # noqa: PLC0415 - `--help` stays quick
 
     return read_ignore_file(path)
+
+
+def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> Gates | None:
+    if path is None:
+        return None
+    from eikon_engine.gates import read_gates_file  # noqa: PLC0415 - `--help` stays quick
+
+    return read_gates_file(path)
 
 
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
@@ -127,6 +136,13 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
     metavar="FILE",
     help="What a live replay begins with instead of the recorded cookies, which are redacted (Playwright's format).",
 )
+@click.option(
+    "--gates",
+    type=click.Path(path_type=Path),
+    callback=_gates,
+    metavar="FILE",
+    help="YAML file of limits that the replay has to keep to; one that it goes beyond ends it.",
+)
 @click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
 @click.option(
     "--allow-unverifiable", is_flag=True, help="End with 0 where nothing diverged and something cannot be compared."
@@ -146,8 +162,8 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
 ) -> int:
     """Replay a recorded browser mission and compare everything that was recorded.
 
-    Exit status: 0 faithful, 1 diverged, 2 usage, 3 unverifiable, 65 unreadable trace, 69 no browser, 70 our own fault,
-    78 something the trace asks for is not here, 130 interrupted.
+    Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
+    69 no browser, 70 our own fault, 78 something the trace asks for is not here, 130 interrupted.
     """
     from eikon_engine.errors import InternalError, ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
     from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
@@ -184,7 +200,8 @@ def _status(outcome: ReplayOutcome, *, allow_unverifiable: bool) -> int:
 
     What was cut off, what got past the routes, and what was asked for after everything was compared, are no such steps.
     """
-    tolerated = allow_unverifiable and outcome.verdict == "unverifiable" and outcome.is_whole
+    failed = any(gate.passed is False for gate in outcome.gates)
+    tolerated = allow_unverifiable and outcome.verdict != "diverged" and outcome.is_whole and not failed
     return 0 if tolerated else outcome.exit_status
 
 
@@ -199,6 +216,7 @@ class _SameNamedOptions(TypedDict):
     base_urls: dict[str, str]
     policy: PolicyName
     masks: tuple[Mask, ...]
+    gates: Gates | None
     variables: dict[str, str]
     on_divergence: OnDivergence
     browser_path: Path | None

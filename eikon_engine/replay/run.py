@@ -75,7 +75,8 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
     binary = browser.binary if browser is not None else find_for(options)
     running = nullcontext(browser) if browser is not None else browser_for(plan, options, binary)
     folder = RunFolder(_artifacts_dir(plan, options))
-    log = EventLog(folder.root, options.now, readers=options.readers)
+    watch = options.gates.watch() if options.gates is not None else None
+    log = EventLog(folder.root, options.now, watch=watch, readers=options.readers)
     collector = Collector(plan, options, options.now())
     error: EikonError | None = None
     try:
@@ -89,10 +90,12 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
         interrupted = isinstance(caught, asyncio.CancelledError | KeyboardInterrupt)
         reason = "interrupted" if interrupted else f"internal error: {type(caught).__name__}: {caught}"
         _cut_off(log, "interrupted" if interrupted else "fault", reason)
+        collector.gates = log.gate_results
         _write(collector, folder, options, reports, reason)
         raise
     else:
         log.close()
+    collector.gates = log.gate_results
     outcome = _write(collector, folder, options, reports, error.message if error else None)
     return Run(outcome=outcome, folder=folder.root, error=error)
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.worker import Performed, Worker
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.outcome.outcomes import NetworkOutcome, ResponseChange, Verdict
+    from eikon_engine.outcome.outcomes import FailedRequest, NetworkOutcome, ResponseChange, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.trace.dom import PageSnapshot
@@ -70,6 +70,7 @@ class StepRunner:
         self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, environment)
         self._misses_seen = 0
         self._strays_seen = 0
+        self._failed_seen = 0
         self._diverged = False
         """Whether an action did; after it, pages are only waited for until they have done what was recorded."""
         self._changes: tuple[ResponseChange, ...] = ()
@@ -111,6 +112,14 @@ class StepRunner:
             dependents=affected,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
+
+    def newly_failed(self) -> tuple[FailedRequest, ...] | None:
+        """Return the requests that failed since this was asked before; None where nobody can tell."""
+        failed = self._worker.network().failed
+        if failed is None:
+            return None
+        begin, self._failed_seen = self._failed_seen, len(failed)
+        return failed[begin:]
 
     def skill(self, planned: PlannedStep, usage: SkillUsage) -> SkillOutcome:
         """Rerun a skill on its stored document, and compare its output."""

@@ -111,8 +111,12 @@ async def _step(planned: PlannedStep, runner: StepRunner) -> AsyncGenerator[Even
         yield ActionStart(subgoal=attempt, sequence=planned.step.sequence, action=action.type, label=label(action))
         performed = await runner.action(planned, planned.step)
         if performed.observation is not None:
-            observation = performed.observation
-            yield ObservationMade(subgoal=attempt, sequence=performed.sequence, observation=observation)
+            yield ObservationMade(
+                subgoal=attempt,
+                sequence=performed.sequence,
+                observation=performed.observation,
+                failed=runner.newly_failed(),
+            )
         yield action_taken(attempt, performed)
         found = performed.divergences
     for divergence in found:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
-_TAG_FIELDS: Final = ("type", "kind", "record")
+_TAG_FIELDS: Final = ("type", "kind", "record", "gate")
 _SHOWN: Final = 60
 _WANTED: Final[Mapping[str, str]] = {
     "string_type": "a string",

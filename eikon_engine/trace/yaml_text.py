@@ -59,7 +59,7 @@ class YamlText:
     """Names the file in messages."""
     data: JsonValue
     places: Mapping[Path, Place]
-    """Where each value begins."""
+    """Where each value begins; nothing where the data come from no text."""
     keys: Mapping[Path, Place]
     """Where the key of each value in a mapping begins."""
 
@@ -71,9 +71,10 @@ class YamlText:
 
     def error(self, path: Path, message: str, *, at_key: bool = False) -> YamlError:
         """Say what is wrong with a value, at its place."""
-        place = self.keys.get(path) if at_key else None
+        place = (self.keys.get(path) if at_key else None) or self.place(path)
+        where = f"{place}: " if self.places else ""
         name = path_text(path)
-        return YamlError(f"{self.source}: {place or self.place(path)}: {name + ': ' if name else ''}{message}")
+        return YamlError(f"{self.source}: {where}{name + ': ' if name else ''}{message}")
 
     def read_as(self, model: type[Model], path: Path = ()) -> Model:
         """Read the value at `path` as a strict model.

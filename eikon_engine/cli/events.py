@@ -1,0 +1,72 @@
+"""`eikon events`: what happened in a run, line by line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.outcome.read_events import ReadLine
+
+_CHUNK = 1 << 16
+
+
+@click.command("events", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("source", type=click.Path(path_type=Path, allow_dash=True), metavar="FILE|FOLDER|-")
+@click.option(
+    "--filter", "filters", multiple=True, metavar="FIELD=VALUE", help="Show only such events; all given must hold."
+)
+@click.option("--follow", is_flag=True, help="Wait for more until the run ends; also for a file that is not there yet.")
+@click.option("--json", "as_json", is_flag=True, help="Print the lines as they are.")
+def events_command(*, source: Path, filters: tuple[str, ...], follow: bool, as_json: bool) -> None:
+    """Show the events of a run: an events.jsonl, the folder with it, or standard input.
+
+    Exit status: 0 read to its end, 2 usage, 65 it cannot be read, 130 stopped by Ctrl-C.
+    """
+    from eikon_engine.errors import UsageError
+    from eikon_engine.outcome.event_filter import parse_filters
+    from eikon_engine.outcome.event_log import EVENTS_FILE
+    from eikon_engine.outcome.event_text import line_text
+    from eikon_engine.outcome.follow_events import follow_events
+
+    wanted = parse_filters(filters)
+    is_stream = str(source) == "-"
+    if follow and is_stream:
+        message = "--follow: wanted a file, found standard input, which is read to its end in any case"
+        raise UsageError(message)
+    path = source / EVENTS_FILE if source.is_dir() or (follow and source.suffix != ".jsonl") else source
+    for read in follow_events(path) if follow else _whole(None if is_stream else path):
+        shown = [line for line in read.lines if all(each.takes(line.event) for each in wanted)]
+        if as_json and shown:
+            click.echo(read.text)
+        elif not as_json:
+            for line in shown:
+                click.echo(line_text(line))
+
+
+def _whole(path: Path | None) -> Iterator[ReadLine]:
+    """Yield what is there, and tell on standard error how it ends if that is not the end of the run."""
+    from eikon_engine.errors import EventsError
+    from eikon_engine.outcome.read_events import EventsReader
+
+    name = "standard input" if path is None else str(path)
+    reader = EventsReader(name)
+    try:
+        with open(0, "rb", buffering=0, closefd=False) if path is None else path.open("rb", buffering=0) as file:
+            while data := file.read(_CHUNK):
+                yield from reader.feed(data)
+    except OSError as error:
+        raise EventsError(f"{name}: the events cannot be read ({error.strerror}); check the path") from error
+    last, torn = reader.finish()
+    if last is not None:
+        yield last
+    if torn is not None:
+        click.echo(f"note: {torn}", err=True)
+    if not reader.has_ended:
+        click.echo(f"note: {name}: there is no run_end: the run goes on, or was killed", err=True)
+    sys.stderr.flush()

@@ -1,0 +1,74 @@
+"""`eikon gate`: judge outcomes, bundles and runs by limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from eikon_engine.gates import Gates
+    from eikon_engine.outcome.gate_result import GateResult
+
+
+@click.command("gate", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("gates", type=click.Path(path_type=Path), metavar="GATES.yaml")
+@click.argument("outcomes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="OUTCOME…")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON list.")
+def gate_command(*, gates: Path, outcomes: tuple[Path, ...], as_json: bool) -> int:
+    """Judge each OUTCOME by the gates of a file: a line for each gate and outcome.
+
+    OUTCOME is an events.jsonl, an outcome.json, the trace.json of a bundle, or a folder with one of them.
+
+    Exit status, the worst of all: 65 one cannot be read, 1 a gate failed, 3 a gate is unverifiable, 0 all passed.
+    """
+    import json
+
+    from eikon_engine.errors import EikonError
+    from eikon_engine.gates import read_gates_file
+
+    wanted = read_gates_file(gates)
+    judged: dict[Path, tuple[GateResult, ...]] = {}
+    unread = 0
+    for path in outcomes:
+        try:
+            judged[path] = _judge(wanted, path)
+        except EikonError as error:
+            click.echo(f"eikon: {' '.join(error.message.splitlines())} (code {error.code})", err=True)
+            unread = max(unread, error.exit_status)
+    if as_json:
+        plain = [
+            {"outcome": str(path), "gates": [each.model_dump(mode="json") for each in results]}
+            for path, results in judged.items()
+        ]
+        click.echo(json.dumps(plain, indent=1, ensure_ascii=False))
+    else:
+        _print(judged)
+    return unread or _status([each for results in judged.values() for each in results])
+
+
+def _judge(gates: Gates, path: Path) -> tuple[GateResult, ...]:
+    from eikon_engine.gates.subject import open_subject
+
+    subject = open_subject(path)
+    if subject.torn is not None:
+        click.echo(f"note: {subject.torn}", err=True)
+    return gates.judge(subject.lines, subject.value_of)
+
+
+def _print(judged: dict[Path, tuple[GateResult, ...]]) -> None:
+    from eikon_engine.outcome.printable import printable
+
+    width = max((len(each.gate) for results in judged.values() for each in results), default=0)
+    for path, results in judged.items():
+        for each in results:
+            line = f"{each.word:<12} {each.gate:<{width}}  {path}: {each.message}"
+            click.echo(printable(line.replace("\n", " ")))
+
+
+def _status(results: list[GateResult]) -> int:
+    from eikon_engine.outcome.outcomes import EXIT_STATUS
+    from eikon_engine.outcome.verdict import worst
+
+    return EXIT_STATUS[worst(each.verdict for each in results)]

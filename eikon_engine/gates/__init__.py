@@ -1,0 +1,6 @@
+"""Limits that a run has to keep to, as functions over its events."""
+
+from eikon_engine.gates.read import read_gates, read_gates_file
+from eikon_engine.gates.watch import Gates, GateWatch
+
+__all__ = ["GateWatch", "Gates", "read_gates", "read_gates_file"]

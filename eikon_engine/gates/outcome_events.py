@@ -1,0 +1,76 @@
+"""The events of a replay, told from its `outcome.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.events import (
+    ActionStart,
+    DivergenceFound,
+    Event,
+    JournalLine,
+    ObservationMade,
+    RunEnd,
+    RunStart,
+    SubgoalEnd,
+    SubgoalStart,
+    action_taken,
+    skill_used,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome, SubgoalOutcome
+
+
+def events_of_outcome(outcome: ReplayOutcome) -> Iterator[JournalLine]:
+    """Yield what the events of a replay were; all lines but the last have the time of the first."""
+    events = (
+        RunStart(
+            kind="bundle_replay",
+            mission_id=outcome.mission_id,
+            mission_text=outcome.mission_text,
+            network_mode=outcome.network_mode,
+            headless=outcome.headless,
+            browser=outcome.browser,
+            environment=outcome.environment,
+            subgoals=outcome.counts.subgoals_recorded,
+            steps=outcome.counts.actions_recorded + outcome.counts.skills_recorded,
+        ),
+        *(event for subgoal in outcome.subgoals for event in _of_subgoal(subgoal)),
+    )
+    for number, event in enumerate(events, start=1):
+        yield JournalLine(sequence=number, at=outcome.started_at, event=event)
+    end = RunEnd(
+        how="complete" if outcome.ended_early is None else "stopped",
+        ended_early=outcome.ended_early,
+        network=outcome.network,
+    )
+    yield JournalLine(sequence=len(events) + 1, at=outcome.ended_at, event=end)
+
+
+def _of_subgoal(subgoal: SubgoalOutcome) -> Iterator[Event]:
+    yield SubgoalStart(
+        number=subgoal.number,
+        id=subgoal.id,
+        subgoal_id=subgoal.subgoal_id,
+        description=subgoal.description,
+        steps=subgoal.steps_recorded,
+    )
+    for step in subgoal.steps:
+        if step.kind == "action":
+            yield from _of_action(subgoal.id, step)
+        else:
+            yield skill_used(subgoal.id, step)
+        for divergence in step.divergences:
+            yield DivergenceFound(divergence=divergence)
+    yield SubgoalEnd(number=subgoal.number, id=subgoal.id, verdict=subgoal.verdict)
+
+
+def _of_action(attempt: str, action: ActionOutcome) -> Iterator[Event]:
+    if action.result is not None:
+        yield ActionStart(subgoal=attempt, sequence=action.sequence, action=action.type, label=action.label)
+    if action.observation is not None:
+        yield ObservationMade(subgoal=attempt, sequence=action.sequence, observation=action.observation)
+    yield action_taken(attempt, action)

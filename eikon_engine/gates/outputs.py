@@ -1,0 +1,163 @@
+"""The gate about outputs: those of a skill or tool fit a JSON Schema."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from eikon_engine.errors import RequirementError
+from eikon_engine.gates.meter import Found, Run
+from eikon_engine.outcome.events import JournalLine, RecordedSkill, SkillUsed, ToolResult
+from eikon_engine.trace.execution import Succeeded
+from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.gates.meter import ValueOf
+    from eikon_engine.outcome.stored import Stored
+
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+
+
+class OutputMatches(Record):
+    """Each output of one skill or tool fits a JSON Schema: draft 2020-12, unless its `$schema` names another."""
+
+    gate: Literal["output_matches"] = "output_matches"
+    skill: str | None = Field(default=None, min_length=1)
+    tool: str | None = Field(default=None, min_length=1)
+    wanted: dict[str, FiniteJson] | bool = Field(alias="schema")
+    """References lead to places in the schema itself: nothing is fetched."""
+    shorthand: ClassVar[str] = "schema"
+
+    @property
+    def limit(self) -> JsonValue:
+        """Return the schema."""
+        return self.wanted
+
+    @model_validator(mode="after")
+    def _is_about_one_thing(self) -> Self:
+        if (self.skill is None) == (self.tool is None):
+            raise ValueError("wanted either a skill or a tool whose outputs are meant, and one of the two")
+        return self
+
+    @model_validator(mode="after")
+    def _schema_is_one(self) -> Self:
+        fault = _fault_of(self.wanted)
+        if fault is not None:
+            raise ValueError(f"schema: {fault}")
+        return self
+
+    def meter(self, value_of: ValueOf) -> _Outputs:
+        """Begin to look."""
+        return _Outputs(self, value_of)
+
+
+@dataclass(slots=True)
+class _Outputs:
+    gate: OutputMatches
+    value_of: ValueOf
+    run: Run = field(default_factory=Run)
+    fitting: int = 0
+    faults: list[str] = field(default_factory=list)
+
+    def note(self, line: JournalLine) -> None:
+        self.run.note(line.event)
+        for stored in self._outputs(line):
+            fault = _misfit(self.gate.wanted, self.value_of(stored))
+            if fault is None:
+                self.fitting += 1
+            else:
+                self.faults.append(f"line {line.sequence}: {fault}")
+
+    def found(self) -> Found:
+        name = f"skill {self.gate.skill}" if self.gate.skill is not None else f"tool {self.gate.tool}"
+        if self.faults:
+            message = f"{counted(len(self.faults), 'output')} of {name} did not fit, first in {self.faults[0]}"
+            return Found(passed=False, observed=list(self.faults), message=message)
+        if not self.fitting:
+            return Found(passed=None, observed=[], message=f"there is no output of {name}")
+        return Found(passed=True, observed=[], message=f"{counted(self.fitting, 'output')} of {name}, all of which fit")
+
+    def _outputs(self, line: JournalLine) -> Iterator[Stored]:
+        match line.event:
+            case SkillUsed(outcome=outcome, output=output) if outcome.skill == self.gate.skill:
+                is_told = not isinstance(outcome, RecordedSkill) or outcome.output_recorded
+                if isinstance(outcome.result, Succeeded) and is_told:
+                    yield output
+            case ToolResult(tool=tool, result=result) if tool == self.gate.tool and result is not None:
+                yield result
+            case _:
+                pass
+
+
+def _fault_of(schema: JsonValue) -> str | None:
+    """Say what is wrong with a schema; None if nothing is."""
+    validator = _validator(schema)
+    from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - an extra, and slow to import
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+
+    try:
+        type(validator).check_schema(schema)
+    except SchemaError as error:
+        return f"{error.json_path}: {_first_line(error.message)}"
+    for reference in _references(schema):
+        if not reference.startswith("#"):
+            return f"wanted references to places in the schema itself, found {reference!r}; put it under $defs"
+        try:
+            _resolve(schema, reference)
+        except Unresolvable:
+            return f"wanted a reference to a place in the schema, found {reference!r}, which is not there"
+    return None
+
+
+def _misfit(schema: JsonValue, value: JsonValue) -> str | None:
+    """Say where a value does not fit; None if it does."""
+    from jsonschema.exceptions import best_match  # noqa: PLC0415 - an extra, and slow to import
+
+    try:
+        error = best_match(_validator(schema).iter_errors(value))
+    except RecursionError:
+        return "the schema leads back to itself without an end"
+    return None if error is None else f"{error.json_path}: {_first_line(error.message)}"
+
+
+def _validator(schema: JsonValue) -> Any:  # noqa: ANN401 - jsonschema ships no types
+    try:
+        from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - an extra, slow to import
+        from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - as above
+    except ImportError as error:
+        message = "output_matches: wanted the library jsonschema, found none; install eikon-engine[scenario]"
+        raise RequirementError(message) from error
+    kind = validator_for(schema, default=Draft202012Validator)
+    return kind(schema, registry=REGISTRY)
+
+
+def _resolve(schema: JsonValue, reference: str) -> None:
+    from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - an extra, and slow to import
+    from referencing.jsonschema import DRAFT202012  # noqa: PLC0415 - as above
+
+    resource = DRAFT202012.create_resource(schema)
+    REGISTRY.resolver_with_root(resource).lookup(reference)
+
+
+def _references(schema: JsonValue) -> Iterator[str]:
+    pending = [schema]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, dict):
+            yield from (value for name in _REFERENCES if isinstance(value := each.get(name), str))
+            pending.extend(each.values())
+        elif isinstance(each, list):
+            pending.extend(each)
+
+
+def _first_line(text: str) -> str:
+    line = text.partition("\n")[0]
+    return line if len(line) <= _LONGEST else line[:_LONGEST] + "…"
+
+
+_LONGEST = 300

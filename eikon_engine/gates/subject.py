@@ -1,0 +1,121 @@
+"""What gates judge afterwards: the events of a run, an outcome, a bundle; or the folder of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from eikon_engine.errors import TraceError, TraceMissingError, TraceVersionError
+from eikon_engine.gates.outcome_events import events_of_outcome
+from eikon_engine.gates.trace_events import events_of_bundle
+from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.outcome.outcomes import OUTCOME_VERSION, ReplayOutcome
+from eikon_engine.outcome.read_events import read_events
+from eikon_engine.outcome.stored import ValueFolder
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.field_errors import shown, syntax_error, trace_error
+from eikon_engine.trace.journal import JOURNAL_FILE
+from eikon_engine.trace.serializer import TRACE_FILE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.gates.meter import ValueOf
+    from eikon_engine.outcome.events import JournalLine
+
+OUTCOME_FILE: Final = "outcome.json"
+_IN_A_FOLDER: Final = (EVENTS_FILE, OUTCOME_FILE, TRACE_FILE, JOURNAL_FILE)
+"""What is looked for in a folder; the first that is there is taken, as it tells most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """The events of one run, from wherever they are known."""
+
+    file: Path
+    """Where they were read."""
+    lines: tuple[JournalLine, ...]
+    value_of: ValueOf
+    torn: str | None = None
+    """What is to be said of a file that breaks off; None if it does not."""
+
+
+def open_subject(path: Path) -> Subject:
+    """Read the events of `path`: `events.jsonl`, `outcome.json`, `trace.json`, or a folder with one of them.
+
+    Raises:
+        TraceError: nothing of the kind is there, or it cannot be read.
+        EventsError: the events cannot be read.
+    """
+    file = _file(path)
+    value_of = ValueFolder(file.parent).value
+    if file.name == JOURNAL_FILE or (file.suffix != ".jsonl" and _first_key(file) == "trace_version"):
+        lines = tuple(events_of_bundle(open_bundle(file)))
+        return Subject(file=file, lines=lines, value_of=value_of)
+    if file.suffix == ".jsonl":
+        read = read_events(file)
+        return Subject(file=file, lines=read.lines, value_of=value_of, torn=read.torn)
+    return Subject(file=file, lines=tuple(events_of_outcome(read_outcome(file))), value_of=value_of)
+
+
+def read_outcome(file: Path) -> ReplayOutcome:
+    """Read the outcome of a replay.
+
+    Raises:
+        TraceError: it cannot be read.
+        TraceSyntaxError: it is no JSON.
+        TraceFieldError: a field is missing, unknown or wrong.
+        TraceVersionError: it is of a version that is not known.
+    """
+    data = _bytes(file)
+    try:
+        plain = from_json(data)
+    except ValueError as error:
+        raise syntax_error(str(error), str(file)) from error
+    version = plain.get("outcome_version") if isinstance(plain, dict) else None
+    if version is None:
+        message = f"{file}: wanted {', '.join(_IN_A_FOLDER[:3])} or a folder with one of them; found another JSON text"
+        raise TraceMissingError(message)
+    if version != OUTCOME_VERSION:
+        message = (
+            f"{file}: wanted outcome_version {OUTCOME_VERSION}, found {shown(version)}; read it with a newer eikon"
+        )
+        raise TraceVersionError(message)
+    try:
+        return ReplayOutcome.model_validate_json(data)
+    except ValidationError as error:
+        raise trace_error(error, data, str(file)) from error
+
+
+def _file(path: Path) -> Path:
+    if path.is_dir():
+        for name in _IN_A_FOLDER:
+            if (path / name).is_file():
+                return path / name
+        message = (
+            f"{path}: wanted a folder with {', '.join(_IN_A_FOLDER[:3])}, found none of them; name the run's folder"
+        )
+        raise TraceMissingError(message)
+    if not path.exists():
+        message = f"{path}: wanted {', '.join(_IN_A_FOLDER[:3])} or a folder with one of them, found nothing"
+        raise TraceMissingError(message)
+    return path
+
+
+def _first_key(file: Path) -> str:
+    """Say which version a JSON file states; empty for another one, which the reader of outcomes refuses."""
+    try:
+        plain = from_json(_bytes(file))
+    except ValueError:
+        return ""
+    return "trace_version" if isinstance(plain, dict) and "trace_version" in plain else ""
+
+
+def _bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise TraceError(f"{file}: it cannot be read ({error.strerror}); check the path and its rights") from error

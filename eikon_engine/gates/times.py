@@ -1,0 +1,151 @@
+"""Gates about time: how long the run took, and how long its steps did."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
+
+from pydantic import AfterValidator, Field
+
+from eikon_engine.gates.meter import Found, was_performed
+from eikon_engine.outcome.events import (
+    ActionTaken,
+    CompletionGiven,
+    JournalLine,
+    RunStart,
+    SkillUsed,
+    ToolResult,
+)
+from eikon_engine.trace.record import Record
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from eikon_engine.gates.meter import ValueOf
+
+UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+"""Seconds in each unit."""
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+
+
+def _duration_text(value: float | str) -> float | str:
+    """Refuse a text that is no duration.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if isinstance(value, str) and _DURATION.fullmatch(value) is None:
+        raise ValueError(f"wanted seconds, or a number with ms, s, m or h such as 30s; found {value!r}")
+    return value
+
+
+class MaxDuration(Record):
+    """The run takes at most so long, by the clock of the machine."""
+
+    gate: Literal["max_duration"] = "max_duration"
+    limit: Annotated[Annotated[float, Field(ge=0)] | str, AfterValidator(_duration_text)]
+    """Seconds, or a text such as `500ms`, `30s`, `2m`, `1h`."""
+    shorthand: ClassVar[str] = "limit"
+
+    @property
+    def seconds(self) -> float:
+        """Return the limit in seconds."""
+        if isinstance(self.limit, str):
+            found = _DURATION.fullmatch(self.limit)
+            assert found is not None  # noqa: S101 - the validator has seen it
+            return float(found[1]) * UNITS[found[2]]
+        return self.limit
+
+    def meter(self, _value_of: ValueOf) -> _Duration:
+        """Begin to measure."""
+        return _Duration(self)
+
+
+class LatencyMs(Record):
+    """Each step, or each of some, takes at most so many milliseconds."""
+
+    gate: Literal["latency_ms"] = "latency_ms"
+    limit: float = Field(ge=0)
+    of: Literal["action", "completion", "skill", "tool"] | None = None
+    """None for all four."""
+    name: str | None = Field(default=None, min_length=1)
+    """Type of the action, `metric_id` of the completion, name of the skill or tool; None for all."""
+    shorthand: ClassVar[str] = "limit"
+
+    def meter(self, _value_of: ValueOf) -> _Latency:
+        """Begin to measure."""
+        return _Latency(self)
+
+
+@dataclass(slots=True)
+class _Duration:
+    gate: MaxDuration
+    begin: datetime | None = None
+    last: datetime | None = None
+
+    def note(self, line: JournalLine) -> None:
+        if isinstance(line.event, RunStart):
+            self.begin = line.at
+        self.last = line.at
+
+    def found(self) -> Found:
+        if self.begin is None or self.last is None:
+            return Found(passed=None, observed=None, message="the run has no beginning")
+        took = (self.last - self.begin).total_seconds()
+        if took < 0:
+            return Found(passed=None, observed=took, message="the clock went back during the run")
+        limit = self.gate.seconds
+        return Found(passed=took <= limit, observed=took, message=f"{took:.3f} s, at most {limit:g} s")
+
+
+@dataclass(slots=True)
+class _Latency:
+    gate: LatencyMs
+    slowest: tuple[float, str] | None = None
+    measured: int = 0
+    untold: int = 0
+    names: list[str] = field(default_factory=list)
+
+    def note(self, line: JournalLine) -> None:
+        step = _step(line)
+        if step is None:
+            return
+        kind, name, took = step
+        if self.gate.of not in (None, kind) or self.gate.name not in (None, name):
+            return
+        if took is None:
+            self.untold += 1
+            return
+        self.measured += 1
+        if self.slowest is None or took > self.slowest[0]:
+            self.slowest = took, f"{kind} {name}"
+
+    def found(self) -> Found:
+        what = " ".join(filter(None, (self.gate.of or "step", self.gate.name)))
+        if self.slowest is None:
+            why = f"no {what} was measured" if not self.untold else f"nobody recorded how long each {what} took"
+            return Found(passed=None, observed=None, message=why)
+        took, name = self.slowest
+        passed = took <= self.gate.limit
+        message = f"{name} took {took:.1f} ms, the longest of {self.measured}; at most {self.gate.limit:g} ms"
+        if passed and self.untold:
+            message = f"{message}; how long {counted(self.untold, 'other')} took is not known"
+            return Found(passed=None, observed=took, message=message)
+        return Found(passed=passed, observed=took, message=message)
+
+
+def _step(line: JournalLine) -> tuple[str, str, float | None] | None:
+    """Return kind, name and duration of the step that an event ends; None for other events."""
+    match line.event:
+        case ActionTaken(outcome=outcome) if was_performed(outcome):
+            return "action", outcome.type, outcome.duration_ms
+        case SkillUsed(outcome=outcome) if outcome.result is not None:
+            return "skill", outcome.skill, outcome.duration_ms
+        case ToolResult(tool=tool, latency_ms=took):
+            return "tool", tool, took
+        case CompletionGiven(metric_id=metric, latency_ms=took):
+            return "completion", metric, took
+        case _:
+            return None

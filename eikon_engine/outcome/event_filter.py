@@ -1,0 +1,149 @@
+"""Filters of events: `tool=web_fetch`, `passed=false`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, get_args
+
+from eikon_engine.errors import UsageError
+from eikon_engine.outcome.events import (
+    ActionStart,
+    ActionTaken,
+    CompletionGiven,
+    DivergenceFound,
+    Ending,
+    Event,
+    GateResultGiven,
+    RunEnd,
+    SkillUsed,
+    SubgoalEnd,
+    SubgoalStart,
+    ToolCall,
+    ToolResult,
+    verdict_of,
+)
+from eikon_engine.outcome.outcomes import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_Find: TypeAlias = Callable[[Event], str | None]
+
+EVENT_TYPES: Final = tuple(sorted(event.model_fields["type"].default for event in get_args(get_args(Event)[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """Something that events can be filtered by."""
+
+    find: _Find
+    """Finds it in an event, as it is written in a filter; None where the event has none."""
+    values: tuple[str, ...] | None = None
+    """What it can be; None for anything."""
+
+
+def _subgoal(event: Event) -> str | None:
+    match event:
+        case SubgoalStart(id=name) | SubgoalEnd(id=name):
+            return name
+        case DivergenceFound(divergence=divergence):
+            return divergence.subgoal
+        case _:
+            return getattr(event, "subgoal", None)
+
+
+def _sequence(event: Event) -> str | None:
+    match event:
+        case ActionTaken(outcome=outcome):
+            return str(outcome.sequence)
+        case SkillUsed(outcome=outcome):
+            return str(outcome.sequence)
+        case DivergenceFound(divergence=divergence):
+            return str(divergence.sequence)
+        case _:
+            found = getattr(event, "sequence", None)
+            return None if found is None else str(found)
+
+
+def _action(event: Event) -> str | None:
+    match event:
+        case ActionStart(action=action):
+            return action
+        case ActionTaken(outcome=outcome):
+            return outcome.type
+        case _:
+            return None
+
+
+def _verdict(event: Event) -> str | None:
+    match event:
+        case SubgoalEnd(verdict=verdict):
+            return verdict
+        case ActionTaken() | SkillUsed():
+            return verdict_of(event)
+        case _:
+            return None
+
+
+def _source(event: Event) -> str | None:
+    return event.source if isinstance(event, ToolResult | CompletionGiven) else None
+
+
+_PASSED: Final = {True: "true", False: "false", None: "null"}
+_FIELDS: Final[Mapping[str, _Field]] = {
+    "action": _Field(_action),
+    "code": _Field(lambda event: event.divergence.code if isinstance(event, DivergenceFound) else None),
+    "gate": _Field(lambda event: event.gate.partition("[")[0] if isinstance(event, GateResultGiven) else None),
+    "how": _Field(lambda event: event.how if isinstance(event, RunEnd) else None, get_args(Ending)),
+    "metric": _Field(lambda event: event.metric_id if isinstance(event, CompletionGiven) else None),
+    "model": _Field(lambda event: event.model if isinstance(event, CompletionGiven) else None),
+    "passed": _Field(
+        lambda event: _PASSED[event.passed] if isinstance(event, GateResultGiven) else None, tuple(_PASSED.values())
+    ),
+    "sequence": _Field(_sequence),
+    "skill": _Field(lambda event: event.outcome.skill if isinstance(event, SkillUsed) else None),
+    "source": _Field(_source, ("captured", "executed", "fixture", "live", "replayed")),
+    "subgoal": _Field(_subgoal),
+    "tool": _Field(lambda event: event.tool if isinstance(event, ToolCall | ToolResult) else None),
+    "type": _Field(lambda event: event.type, EVENT_TYPES),
+    "verdict": _Field(_verdict, get_args(Verdict)),
+}
+FILTER_FIELDS: Final = tuple(_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class EventFilter:
+    """One condition on an event."""
+
+    field: str
+    value: str
+
+    def takes(self, event: Event) -> bool:
+        """Say whether an event has this value there."""
+        return _FIELDS[self.field].find(event) == self.value
+
+
+def parse_filters(texts: Iterable[str]) -> tuple[EventFilter, ...]:
+    """Read `FIELD=VALUE` texts.
+
+    Raises:
+        UsageError: one is no such text, or names a field or a value that is not known.
+    """
+    return tuple(_parsed(text) for text in texts)
+
+
+def _parsed(text: str) -> EventFilter:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--filter: wanted FIELD=VALUE, found {text!r}; fields are {', '.join(FILTER_FIELDS)}")
+    known = _FIELDS.get(name)
+    if known is None:
+        raise UsageError(
+            f"--filter: wanted a field that is known, found {name!r}; fields are {', '.join(FILTER_FIELDS)}"
+        )
+    if known.values is not None and value not in known.values:
+        raise UsageError(f"--filter: wanted one of {', '.join(known.values)} as {name}, found {value!r}")
+    if name == "sequence" and not value.isdecimal():
+        raise UsageError(f"--filter: wanted a whole number as sequence, found {value!r}")
+    return EventFilter(name, value)

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from eikon_engine.errors import GatesError, YamlError
+from eikon_engine.gates import read_gates, read_gates_file
+from eikon_engine.gates.read import GATE_NAMES
+from tests.unit.outcome.event_values import END, START, answer, lines
+
+EVERY = """\
+gates:
+  max_tool_calls: [{limit: 5}, {limit: 1, tool: web_fetch}]
+  max_actions: 20
+  max_duration: 30s
+  max_completions: 3
+  max_tokens: 1000
+  no_console_errors: true
+  no_failed_requests: true
+  allowed_hosts: [shop.test, "*.cdn.test:443"]
+  expect_status: 200
+  max_divergences: 0
+  output_matches:
+    skill: extract_table
+    schema: {type: object, properties: {rows: {$ref: "#/$defs/rows"}}, $defs: {rows: {type: array}}}
+  latency_ms: {limit: 250.5, of: tool}
+"""
+
+
+def test_every_gate_is_read(tmp_path: Path) -> None:
+    """A file names each gate there is."""
+    path = tmp_path / "gates.yaml"
+    path.write_text(EVERY)
+
+    gates = read_gates_file(path).gates
+
+    assert sorted({gate.gate for gate in gates}) == list(GATE_NAMES)
+    assert len(gates) == 13
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("gates:\n  max_tool_call: 3\n", "line 2, column 3: gates.max_tool_call: wanted the name of a gate"),
+        (
+            "gates:\n  max_tool_calls: -1\n",
+            "line 2, column 19: gates.max_tool_calls: wanted greater than or equal to 0",
+        ),
+        (
+            "gates:\n  max_tool_calls: yes\n",
+            "line 2, column 19: gates.max_tool_calls: wanted a whole number, found the",
+        ),
+        ("gates:\n  max_actions: 1.5\n", "line 2, column 16: gates.max_actions: wanted a whole number"),
+        (
+            "gates:\n  max_actions: {limit: 1, tool: x}\n",
+            "line 2, column 27: gates.max_actions.tool: this field is unknown",
+        ),
+        (
+            "gates:\n  max_tool_calls:\n    - limit: 1\n    - limit: x\n",
+            "line 4, column 14: gates.max_tool_calls[1].limit",
+        ),
+        ("gates:\n  max_duration: 30 sec\n", "line 2, column 17: gates.max_duration: wanted seconds"),
+        ("gates:\n  no_console_errors: false\n", "line 2, column 22: gates.no_console_errors: wanted"),
+        ("gates:\n  allowed_hosts: ['https://a.test']\n", "line 2, column 19: gates.allowed_hosts[0]: wanted HOST"),
+        ("gates:\n  allowed_hosts: []\n", "line 2, column 18: gates.allowed_hosts: wanted"),
+        ("gates:\n  expect_status: 99\n", "line 2, column 18: gates.expect_status: wanted"),
+        (
+            "gates:\n  output_matches: {schema: {}}\n",
+            "line 2, column 19: gates.output_matches: wanted either a skill or a tool",
+        ),
+        ("gates:\n  output_matches: {tool: x, schema: {type: rows}}\n", "schema: $.type: 'rows' is not valid"),
+        ("gates:\n  output_matches: {tool: x, schema: {$ref: 'http://a.test/s'}}\n", "found 'http://a.test/s'"),
+        ("gates:\n  output_matches: {tool: x, schema: {$ref: '#/$defs/y'}}\n", "'#/$defs/y', which is not there"),
+        ("gates:\n  max_actions: {gate: max_tokens, limit: 1}\n", "line 2, column 17: gates.max_actions.gate"),
+        ("gates:\n", "line 2, column 1: gates: wanted a mapping of gates by name, found null"),
+        ("gates: {}\n", "line 1, column 8: gates: wanted at least one gate"),
+        ("max_actions: 3\n", "line 1, column 1: max_actions: wanted the key gates"),
+        ("- max_actions\n", "line 1, column 1: wanted a mapping with the key gates"),
+        ("", "wanted a mapping with the key gates, found null"),
+        ("{}", "gates: wanted a mapping of gates by name, found null"),
+    ],
+)
+def test_a_wrong_gate_is_one_line_with_its_place(tmp_path: Path, text: str, message: str) -> None:
+    """Unknown gates, fields and impossible limits are told by line and column."""
+    path = tmp_path / "gates.yaml"
+    path.write_text(text)
+
+    with pytest.raises(GatesError) as caught:
+        read_gates_file(path)
+
+    assert caught.value.message.startswith(f"{path}: ")
+    assert message in caught.value.message
+    assert "\n" not in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["max_tool_call", "console_errors", "hosts", "", "x"])
+def test_the_nearest_name_is_told(name: str) -> None:
+    """Whatever is written, some gate is nearest to it."""
+    with pytest.raises(GatesError, match=r"^gates: .*; the nearest is \w+$"):
+        read_gates({name: 1})
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    """The path is named."""
+    with pytest.raises(YamlError, match=r"nowhere\.yaml: the file cannot be read"):
+        read_gates_file(tmp_path / "nowhere.yaml")
+
+
+def test_a_schema_that_never_ends_fails_as_such() -> None:
+    """A reference in a circle is told when a value is looked at."""
+    schema: JsonValue = {"$ref": "#"}
+    gates = read_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
+
+    (result,) = gates.judge(lines(START, answer(), END))
+
+    assert result.passed is False
+    assert "without an end" in result.message
