@@ -68,6 +68,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="replay_command",
             summary="Replay a recorded mission and stop at the first divergence.",
         ),
+        "run": CommandEntry(
+            module="eikon_engine.cli.run",
+            attribute="run_command",
+            summary="Record a scenario with its tools and models, or replay it without executing anything.",
+        ),
         "scan": CommandEntry(
             module="eikon_engine.cli.scan",
             attribute="scan_command",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from eikon_engine.errors import EikonError, ToolNotAllowedError
+from eikon_engine.gates import Gates
+from eikon_engine.gates.read import gates_in
 from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, SkillStep, ToolStep
 from eikon_engine.scenario.references import names_in
 from eikon_engine.scenario.tools.browser import NAME as BROWSER
@@ -37,9 +40,9 @@ def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: SkillRegistr
         UnknownSkillError: no such skill.
     """
     _check_ids(file)
-    for place, name in enumerate(file.scenario.allowed_tools):
+    for number, name in enumerate(file.scenario.allowed_tools):
         if box is not None and name != BROWSER:
-            _at(file, ("allowed_tools", place), lambda name=name: box.named(name))  # type: ignore[misc] # called at once
+            _at(file, ("allowed_tools", number), partial(box.named, name))
     known = dict.fromkeys(file.scenario.variables, "a variable")
     _check_references(file, ("start_url",), file.scenario.start_url, known)
     for place, step in steps_of(file):
@@ -73,6 +76,15 @@ def needs_browser(file: ScenarioFile) -> bool:
 def may_ask_model(file: ScenarioFile) -> bool:
     """Say whether a model may be asked: by a step, or by a skill."""
     return any(isinstance(step, CompletionStep | SkillStep) for _, step in steps_of(file))
+
+
+def gates_of(file: ScenarioFile) -> Gates:
+    """Return the limits that a run has to keep to.
+
+    Raises:
+        GatesError: one does not exist, or its limit cannot be.
+    """
+    return gates_in(file.text, ("gates",)) if file.scenario.gates else Gates(())
 
 
 def _check_ids(file: ScenarioFile) -> None:

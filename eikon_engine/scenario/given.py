@@ -72,7 +72,7 @@ def tools_for(file: ScenarioFile, box: ToolBox) -> ToolBox:
 def _referred_to(value: JsonValue) -> Iterator[str]:
     """Yield the names in `{secret: NAME}`, which stands for a text of an action."""
     match value:
-        case {"secret": str(name)} if len(value) == 1:
+        case {"secret": str(name), **others} if not others:
             yield name
         case dict():
             for each in value.values():

@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints, model_validator
 from eikon_engine.completions.completion import Message
 from eikon_engine.trace.record import FiniteJson, Record
 
-FORMAT_VERSION: Final[Literal[1]] = 1
+FORMAT_VERSION: Final = 1
 
 Name: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 """A name that may stand in a reference."""

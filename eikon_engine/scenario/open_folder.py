@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from eikon_engine.errors import EikonError, InterruptedRunError, OutputError
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd
+from eikon_engine.outcome.outcomes import EXIT_STATUS
+from eikon_engine.outcome.verdict import worst
 from eikon_engine.scenario.run_events import RunEvents
 from eikon_engine.scenario.run_note import OUTPUTS_FILE, SUMMARY_FILE, EndedBy, RunNote, write_note
 from eikon_engine.scenario.summary import Tally, render_summary
@@ -28,9 +30,6 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.gate_result import GateResult
     from eikon_engine.scenario.run_note import State
 
-UNCERTAIN = 3
-"""Exit status where nothing failed, and not everything could be known."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
@@ -46,11 +45,10 @@ class RunResult:
         """Return the exit status of the command line."""
         if self.error is not None:
             return self.error.exit_status
-        if any(gate.passed is False for gate in self.gates):
-            return 1
-        if self.note.verdict not in {None, "faithful"} or any(gate.passed is None for gate in self.gates):
-            return UNCERTAIN
-        return 0 if self.note.certified in {None, "certified"} else 1
+        verdict = worst(
+            ("faithful", *([self.note.verdict] if self.note.verdict else []), *(g.verdict for g in self.gates))
+        )
+        return EXIT_STATUS[verdict] or (0 if self.note.certified in {None, "certified"} else 1)
 
 
 class OpenFolder:

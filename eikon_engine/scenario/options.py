@@ -25,11 +25,7 @@ class Certifier(Protocol):
     """Certify the bundle of a mission that was recorded."""
 
     async def __call__(self, bundle: Path, secrets: Mapping[str, str]) -> str:
-        """Return what it came to: certified, unstable …
-
-        Raises:
-            EikonError: it cannot be certified.
-        """
+        """Return what it came to, in a word: certified, unstable, diverged."""
 
 
 def no_model() -> CompletionClient:

@@ -12,7 +12,7 @@ from eikon_engine.outcome.events import RunStart
 from eikon_engine.record.open_recorder import open_recorder
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.redact.rules import RedactionRules
-from eikon_engine.scenario.check import check_scenario, may_ask_model, needs_browser, steps_of
+from eikon_engine.scenario.check import check_scenario, gates_of, may_ask_model, needs_browser, steps_of
 from eikon_engine.scenario.given import demand_secrets, tools_for, variables_for
 from eikon_engine.scenario.hidden_secrets import FindingSecrets, hidden_args
 from eikon_engine.scenario.model import SkillStep
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.tool_box import ToolBox
 
 
-async def record_scenario(file: ScenarioFile, options: ScenarioOptions, watch: Watch | None = None) -> RunResult:
-    """Do what a scenario says, and leave a recording behind, whatever ends it; `watch` are its gates.
+async def record_scenario(file: ScenarioFile, options: ScenarioOptions) -> RunResult:
+    """Do what a scenario says, and leave a recording behind, whatever ends it.
 
     Raises:
         EikonError: nothing was done, and nothing written: the scenario asks for what is not, or is not given.
@@ -55,17 +55,16 @@ async def record_scenario(file: ScenarioFile, options: ScenarioOptions, watch: W
     """
     box = tools_for(file, options.tools)
     check_scenario(file, box, options.skills)
+    gates = gates_of(file)
     variables = variables_for(file, options.variables)
     demand_secrets(file, options.secrets)
-    return await _Recording(file, options, variables, box).run(watch)
+    return await _Recording(file, options, variables, box).run(gates.watch())
 
 
 class _Recording:
     """One recording."""
 
-    def __init__(
-        self, file: ScenarioFile, options: ScenarioOptions, variables: dict[str, str], box: ToolBox
-    ) -> None:
+    def __init__(self, file: ScenarioFile, options: ScenarioOptions, variables: dict[str, str], box: ToolBox) -> None:
         self._file = file
         self._options = options
         self._variables = variables
@@ -73,7 +72,7 @@ class _Recording:
         self._key = options.new_key()
         self._secrets = FindingSecrets(options.secrets, RedactionRules() if options.redact else None, self._key)
 
-    async def run(self, watch: Watch | None) -> RunResult:
+    async def run(self, watch: Watch) -> RunResult:
         options, scenario = self._options, self._file.scenario
         started_at = options.now()
         root = make_run_folder(options.runs, scenario.id, started_at, options.run_id)

@@ -7,7 +7,14 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import ActionError, CompletionError, SkillError
-from eikon_engine.outcome.events import ActionStart, ActionTaken, ObservationMade, RecordedAction, RecordedSkill, SkillUsed
+from eikon_engine.outcome.events import (
+    ActionStart,
+    ActionTaken,
+    ObservationMade,
+    RecordedAction,
+    RecordedSkill,
+    SkillUsed,
+)
 from eikon_engine.outcome.stored import InlineValue
 from eikon_engine.replay.label import label
 from eikon_engine.scenario.tools.browser import NAME as BROWSER

@@ -58,7 +58,9 @@ def filled(value: JsonValue, known: Mapping[str, JsonValue]) -> JsonValue:
 
 def _found(mark: re.Match[str], known: Mapping[str, JsonValue]) -> JsonValue:
     if mark[1] not in known:
-        raise ScenarioError(f"{mark[0]}: wanted an output of an earlier step, found none; the step that gives it failed")
+        raise ScenarioError(
+            f"{mark[0]}: wanted an output of an earlier step, found none; the step that gives it failed"
+        )
     value, path = known[mark[1]], mark[1]
     for part in mark[2].split(".")[1:]:
         value, path = _member(value, part, mark[0], path), f"{path}.{part}"

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from pydantic_core import from_json
 
 from eikon_engine.completions import ReplayExecutor
+from eikon_engine.completions.folder import read_whole_folder
 from eikon_engine.divergence.json_diff import compare_outputs
 from eikon_engine.errors import FixtureError, ScenarioDivergedError
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.replay_engine import ReplayEngine
-from eikon_engine.scenario.check import check_scenario, may_ask_model, needs_browser, steps_of
+from eikon_engine.scenario.check import check_scenario, gates_of, may_ask_model, needs_browser, steps_of
 from eikon_engine.scenario.given import variables_for
 from eikon_engine.scenario.hidden_secrets import hidden_args
 from eikon_engine.scenario.model import CompletionStep
@@ -50,10 +51,8 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.replayed_pages import Turns
 
 
-async def replay_scenario(
-    file: ScenarioFile, recording: Recording, options: ScenarioOptions, watch: Watch | None = None
-) -> RunResult:
-    """Make every step of a scenario again, answered by a recording; `watch` are its gates.
+async def replay_scenario(file: ScenarioFile, recording: Recording, options: ScenarioOptions) -> RunResult:
+    """Make every step of a scenario again, answered by a recording.
 
     No tool is executed, no model asked and no network reached; what was done to pages is replayed sealed. Whatever is
     not as recorded ends the run: a tool call, a prompt, an action, a page, an output, or something that is left over.
@@ -63,10 +62,11 @@ async def replay_scenario(
         BaseException: the run was interrupted, or is at fault itself; its files are written.
     """
     check_scenario(file, None, options.skills)
+    gates = gates_of(file)
     demand_parts(file, recording)
     recorded = {} if recording.note is None else recording.note.variables
     variables = variables_for(file, options.variables, recorded)
-    return await _Replay(file, recording, options, variables).run(watch)
+    return await _Replay(file, recording, options, variables).run(gates.watch())
 
 
 def demand_parts(file: ScenarioFile, recording: Recording) -> None:
@@ -99,7 +99,7 @@ class _Replay:
     options: ScenarioOptions
     variables: dict[str, str]
 
-    async def run(self, watch: Watch | None) -> RunResult:
+    async def run(self, watch: Watch) -> RunResult:
         options, scenario = self.options, self.file.scenario
         started_at = options.now()
         root = make_run_folder(options.runs, f"{scenario.id}_replay", started_at, options.run_id)
@@ -114,9 +114,7 @@ class _Replay:
         folder = OpenFolder(root, note, options.now, watch=watch, readers=options.readers)
         (root / FIXTURES).mkdir()
         calls = ReplayedCalls(self.recording.fixtures, options.secrets, folder.events)
-        folder.note_fact(
-            variables={name: calls.secrets.redactor.text(value) for name, value in self.variables.items()}
-        )
+        folder.note_fact(variables={name: calls.secrets.redactor.text(value) for name, value in self.variables.items()})
         start = RunStart(
             kind="scenario_replay",
             run_id=root.name,
@@ -167,9 +165,8 @@ class _Replay:
         """Return what answers in the place of models; nothing where none is asked."""
         if not may_ask_model(self.file) or responses is None:
             return None
-        return ReplayExecutor.of_folder(
-            responses, clean=calls.secrets.redactor.text, watch=folder.events.completed
-        )
+        recorded = read_whole_folder(responses)
+        return ReplayExecutor(recorded, clean=calls.secrets.redactor.text, watch=folder.events.completed)
 
     def _pages(self, folder: OpenFolder, calls: ReplayedCalls) -> ReplayedPages | NoPages:
         mission = self.recording.mission

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import GateFailedError
-from eikon_engine.outcome.events import CompletionGiven, Note, SubgoalEnd, SubgoalStart, TokensSpent, ToolCall
-from eikon_engine.outcome.events import ToolFailure, ToolResult
+from eikon_engine.outcome.events import (
+    CompletionGiven,
+    Note,
+    SubgoalEnd,
+    SubgoalStart,
+    TokensSpent,
+    ToolCall,
+    ToolFailure,
+    ToolResult,
+)
 from eikon_engine.outcome.stored import InlineValue
 
 if TYPE_CHECKING:
@@ -44,9 +52,7 @@ class RunEvents:
     def begin_subgoal(self, number: int, subgoal: str, subgoal_id: str, description: str, steps: int) -> None:
         """Begin a subgoal; its steps are counted from 1."""
         self.subgoal, self.sequence = subgoal, 0
-        self.take(
-            SubgoalStart(number=number, id=subgoal, subgoal_id=subgoal_id, description=description, steps=steps)
-        )
+        self.take(SubgoalStart(number=number, id=subgoal, subgoal_id=subgoal_id, description=description, steps=steps))
 
     def end_subgoal(self, number: int, status: MissionStatus) -> None:
         """End the subgoal under way."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import FixtureError, OutputError
+from eikon_engine.outcome.outcomes import Verdict
 from eikon_engine.trace.field_errors import trace_error
 from eikon_engine.trace.file_name import file_name_for
 from eikon_engine.trace.record import Record
@@ -63,7 +64,7 @@ class RunNote(Record):
     error: EndedBy | None = None
     certified: str | None = None
     """What certifying the mission gave; None where there was nothing to certify, or it was left for later."""
-    verdict: str | None = None
+    verdict: Verdict | None = None
     """In a replay of a mission, what its comparison came to."""
     versions: dict[str, str] = Field(default_factory=dict)
 

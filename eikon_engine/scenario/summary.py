@@ -83,5 +83,4 @@ def _lines(result: RunResult, tally: Tally) -> Iterator[str]:
 
 def gate_line(gate: GateResult) -> str:
     """Say in a line what a gate came to."""
-    said = {True: "passed", False: "FAILED", None: "UNKNOWN"}[gate.passed]
-    return f"gate {gate.gate}: {said}: {gate.message}"
+    return f"gate {gate.gate}: {gate.word}: {gate.message}"

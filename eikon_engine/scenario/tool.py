@@ -7,7 +7,15 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, PydanticUserError, ValidationError, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PydanticUndefinedAnnotation,
+    PydanticUserError,
+    ValidationError,
+    create_model,
+)
 
 from eikon_engine.errors import ToolArgumentsError, UsageError
 from eikon_engine.scenario.fixture import RECORDING_FILE
@@ -74,33 +82,30 @@ class Tool:
         """Build the model of the arguments, once: it takes a millisecond, and a replay needs none."""
         if self._model is None:
             fields: dict[str, Any] = {}
-            hints = _hints(self.function, self.name)
             for place, parameter in enumerate(self._parameters):
                 default = ... if parameter.default is parameter.empty else parameter.default
                 # By place, as a parameter may have a name that models keep for themselves.
-                fields[f"argument_{place}"] = (hints.get(parameter.name, Any), Field(default, alias=parameter.name))
+                kind = Any if parameter.annotation is parameter.empty else parameter.annotation
+                fields[f"argument_{place}"] = (kind, Field(default, alias=parameter.name))
             is_open = any(each.kind is each.VAR_KEYWORD for each in _signature(self.function).parameters.values())
             config = ConfigDict(strict=True, extra="allow" if is_open else "forbid", arbitrary_types_allowed=False)
+            module = inspect.unwrap(self.function).__module__
             try:
-                self._model = create_model(self.name, __config__=config, **fields)
+                model = create_model(self.name, __config__=config, __module__=module, **fields)
+                model.model_rebuild()
             except PydanticUserError as error:
-                message = (
-                    f"tool {self.name}: wanted parameters that JSON can say, found {error.message.splitlines()[0]}"
-                )
+                found = error.message.splitlines()[0]
+                message = f"tool {self.name}: wanted parameters that JSON can say, found {found}"
                 raise UsageError(message) from error
+            except PydanticUndefinedAnnotation as error:
+                message = f"tool {self.name}: wanted annotations that can be read, found {error.name}; import it there"
+                raise UsageError(message) from error
+            self._model = model
         return self._model
 
 
 def _signature(function: Callable[..., Any]) -> inspect.Signature:
     return inspect.signature(function)
-
-
-def _hints(function: Callable[..., Any], name: str) -> dict[str, Any]:
-    try:
-        return inspect.get_annotations(inspect.unwrap(function), eval_str=True)
-    except Exception as error:
-        message = f"tool {name}: its annotations cannot be read ({error}); import what they name"
-        raise UsageError(message) from error
 
 
 def _parameters(function: Callable[..., Any], name: str) -> tuple[inspect.Parameter, ...]:

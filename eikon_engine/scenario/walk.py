@@ -19,7 +19,6 @@ from eikon_engine.errors import (
     ToolError,
 )
 from eikon_engine.record.attempt import Attempt
-from eikon_engine.scenario.hidden_secrets import shown
 from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, SkillStep, ToolStep
 from eikon_engine.scenario.references import filled
 from eikon_engine.scenario.stored_result import store_result
@@ -125,7 +124,9 @@ class Walk:
             return {"error": {"code": error.code, "message": self._redactor.text(error.message)}}
         if step.expect_error is not False:
             wanted = "an error" if step.expect_error is True else f"the error {step.expect_error}"
-            raise ScenarioError(f"{where}: wanted {wanted}, as expect_error says, found that it was done; correct either")
+            raise ScenarioError(
+                f"{where}: wanted {wanted}, as expect_error says, found that it was done; correct either"
+            )
         return output
 
     async def _done(self, step: ActionStep | ToolStep | SkillStep | CompletionStep, where: str) -> JsonValue:
@@ -169,7 +170,7 @@ class Walk:
         return completion.text
 
     def _filled(self, value: JsonValue) -> JsonValue:
-        return cast("JsonValue", shown(filled(value, self._known), self._redactor))
+        return self._redactor.restore_texts(filled(value, self._known))
 
     def _object(self, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
         return cast("dict[str, JsonValue]", self._filled(value))

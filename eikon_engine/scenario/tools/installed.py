@@ -36,7 +36,9 @@ def _loaded(entry: metadata.EntryPoint) -> Tool:
     try:
         function = entry.load()
     except Exception as error:
-        message = f"tool {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}; mend its package"
+        message = (
+            f"tool {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}; mend its package"
+        )
         raise UnknownToolError(message) from error
     if not callable(function):
         message = f"tool {entry.name!r} ({entry.value}): wanted a function, found {type(function).__name__}"
