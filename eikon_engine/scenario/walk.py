@@ -125,7 +125,7 @@ class Walk:
         if step.expect_error is not False:
             wanted = "an error" if step.expect_error is True else f"the error {step.expect_error}"
             raise ScenarioError(
-                f"{where}: wanted {wanted}, as expect_error says, found that it was done; correct either"
+                f"{where}: wanted {wanted} as expect_error says, found that it was done; correct either"
             )
         return output
 
