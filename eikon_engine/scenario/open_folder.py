@@ -98,23 +98,23 @@ class OpenFolder:
         except EikonError as error:
             self.error = error
             stopped = self.log.stop_reason is not None
-            self._end("failed", "stopped" if stopped else "failed", error)
+            self.end("failed", "stopped" if stopped else "failed", error)
         except (asyncio.CancelledError, KeyboardInterrupt) as stop:
             message = f"the run was stopped by {InterruptedRunError.stopper(stop)}; what was done is in {self.folder}"
-            self._end("interrupted", "interrupted", InterruptedRunError(message))
+            self.end("interrupted", "interrupted", InterruptedRunError(message))
             raise
         except BaseException as fault:
-            self._end("failed", "fault", EikonError(f"internal error: {type(fault).__name__}: {fault}"))
+            self.end("failed", "fault", EikonError(f"internal error: {type(fault).__name__}: {fault}"))
             raise
         else:
-            self._end("complete", "complete", None)
+            self.end("complete", "complete", None)
 
     def result(self) -> RunResult:
         """Return what the run came to."""
         return RunResult(folder=self.folder, note=self.note, gates=self.log.gate_results, error=self.error)
 
-    def _end(self, state: State, how: Ending, error: EikonError | None) -> None:
-        """Write the end; where that cannot be, what ended the run is told all the same."""
+    def end(self, state: State, how: Ending, error: EikonError | None) -> None:
+        """Write the end of the run, once; where that cannot be, what ended the run is told all the same."""
         with suppress(OutputError):
             if error is None:
                 self.log.take(RunEnd(how=how))

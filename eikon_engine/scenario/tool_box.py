@@ -8,9 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from anyio import to_thread
-
 from eikon_engine.errors import GateFailedError, ToolNotAllowedError, UnknownToolError, UsageError
+from eikon_engine.scenario.aside import run_aside
 from eikon_engine.scenario.calls import Recorded
 from eikon_engine.scenario.executed import Executed
 from eikon_engine.scenario.tool import Tool
@@ -137,7 +136,7 @@ class ToolBox:
         if isinstance(call, Recorded):
             return call.give()
         try:
-            result = await (work.do() if work.is_asynchronous else to_thread.run_sync(work.do, abandon_on_cancel=True))
+            result = await (work.do() if work.is_asynchronous else run_aside(work.do))
         except GateFailedError:
             raise
         except Exception as error:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from anyio import to_thread
 from pydantic import ValidationError
 
 from eikon_engine.completions import CompletionRequest, Message
@@ -19,6 +19,7 @@ from eikon_engine.errors import (
     ToolError,
 )
 from eikon_engine.record.attempt import Attempt
+from eikon_engine.scenario.aside import run_aside
 from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, SkillStep, ToolStep
 from eikon_engine.scenario.references import filled
 from eikon_engine.scenario.stored_result import store_result
@@ -166,7 +167,7 @@ class Walk:
         )
         if self._models is None:
             raise InternalError(f"{where}: the scenario was run without a model, and asks one")
-        completion = await to_thread.run_sync(self._models.complete, request, abandon_on_cancel=True)
+        completion = await run_aside(partial(self._models.complete, request))
         return completion.text
 
     def _filled(self, value: JsonValue) -> JsonValue:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,7 +68,7 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     """Record and replay once for all tests of this module."""
     folder = tmp_path_factory.mktemp("shown")
     site = folder / "site"
@@ -84,7 +83,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
         recorded = shop.record("--tools", "ours:next_number", "--var", f"site={url}")
         asked = len(model.asked)
     replays = (shop.replay(recorded), shop.run("scenario.yaml", "--mode", "replay", "--latest"))
-    yield Shown(shop, recorded, replays, asked)
+    return Shown(shop, recorded, replays, asked)
 
 
 def test_the_scenario_is_recorded_with_its_mission_certified(shown: Shown) -> None:

@@ -94,6 +94,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 
 def replay(run: Run, steps: str, rest: str = "") -> Ended:
+    """Replay the newest complete recording."""
     return run(steps, "--mode", "replay", "--latest", rest=rest)
 
 
@@ -345,7 +346,10 @@ def test_a_reference_into_nothing_fails_the_run_at_its_step(run: Run) -> None:
 
 def test_a_secret_is_given_to_tools_and_written_nowhere(run: Run, tmp_path: Path) -> None:
     """A secret is given to tools and written nowhere."""
-    steps = '- {tool: echo, args: {value: "key {{eikon-secret:KEY}}"}, as: a}\n- {tool: echo, args: {value: "{{a}}"}, as: b}'
+    steps = (
+        '- {tool: echo, args: {value: "key {{eikon-secret:KEY}}"}, as: a}\n'
+        '- {tool: echo, args: {value: "{{a}}"}, as: b}'
+    )
 
     recorded = run(steps, "--secret", "KEY=a-very-hidden-value")
     replayed = replay(run, steps)
