@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from eikon_engine.trace.yaml_text import Path as Place
 
 
-def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: SkillRegistry) -> None:
+def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[], SkillRegistry]) -> None:
     """Check everything that is known before the run; a replay, which calls no tool, is checked without a box.
 
     Raises:
@@ -102,14 +102,16 @@ def _check_references(file: ScenarioFile, place: Place, value: JsonValue, known:
             raise file.text.error((*place, *path), message)
 
 
-def _check_step(file: ScenarioFile, place: Place, step: Step, box: ToolBox | None, skills: SkillRegistry) -> None:
+def _check_step(
+    file: ScenarioFile, place: Place, step: Step, box: ToolBox | None, skills: Callable[[], SkillRegistry]
+) -> None:
     match step:
         case ActionStep(action=action):
             _check_action(file, (*place, "action"), action)
         case ToolStep():
             _check_tool(file, place, step, box)
         case SkillStep(skill=name):
-            _at(file, (*place, "skill"), lambda: skills.named(name))
+            _at(file, (*place, "skill"), lambda: skills().named(name))
         case _:
             pass
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
-from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.stand_ins import KnownStandIns
 
@@ -14,7 +12,6 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.redact.rules import RedactionRules
     from eikon_engine.scenario.stored_result import Result
     from eikon_engine.trace.found_secret import FoundSecret
 
@@ -28,31 +25,6 @@ class Hiding(Protocol):
 
     def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
         """Look for secrets that nobody named; `made` says that the agent, not a tool, brought them."""
-
-
-class FindingSecrets:
-    """Replace named secrets, and those that are found while a run is recorded."""
-
-    def __init__(self, secrets: Mapping[str, str], rules: RedactionRules | None, key: bytes) -> None:
-        """Find by `rules`, nothing where they are None; `key` is drawn for this recording and kept nowhere."""
-        self._found = None if rules is None else FoundSecrets(rules, key)
-        self.redactor = Redactor(secrets, None if self._found is None else self._found.stand_ins)
-
-    @property
-    def table(self) -> tuple[FoundSecret, ...]:
-        """Return what was found, without the values."""
-        return () if self._found is None else self._found.table
-
-    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
-        """Look through all texts and bytes of a value."""
-        if self._found is None:
-            return
-        discover = self._found.discover
-        texts, blobs = _parts(value)
-        self._found.learn(discover.in_values("body", texts), made=made)
-        self._found.learn(discover.in_text(json.dumps(texts, ensure_ascii=False)), made=made)
-        for blob in blobs:
-            self._found.learn(discover.in_body(blob, ""), made=made)
 
 
 class KnownSecrets:
@@ -99,22 +71,3 @@ def shown(value: Result, redactor: Redactor) -> Result:
 def hidden_args(args: Mapping[str, JsonValue], redactor: Redactor) -> dict[str, JsonValue]:
     """Return arguments without secrets."""
     return cast("dict[str, JsonValue]", dict(args) if redactor.is_idle else redactor.redact_texts(dict(args)))
-
-
-def _parts(value: object) -> tuple[JsonValue, list[bytes]]:
-    """Return a value without its bytes, and those."""
-    blobs: list[bytes] = []
-
-    def plain(each: Any) -> JsonValue:  # noqa: ANN401 - what a tool is given or returns
-        match each:
-            case bytes():
-                blobs.append(each)
-                return None
-            case list():
-                return [plain(one) for one in each]
-            case dict():
-                return {name: plain(one) for name, one in each.items()}
-            case _:
-                return cast("JsonValue", each)
-
-    return plain(value), blobs

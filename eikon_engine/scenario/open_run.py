@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from eikon_engine.errors import EikonError, InterruptedRunError, ScenarioError, UsageError
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.scenario.finding_secrets import FindingSecrets
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.hidden_secrets import FindingSecrets
 from eikon_engine.scenario.open_folder import OpenFolder
 from eikon_engine.scenario.readers import CallReaders
 from eikon_engine.scenario.recorded_calls import RecordedCalls

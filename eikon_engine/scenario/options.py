@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from eikon_engine.errors import ModelClientMissingError
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.skills import SkillRegistry, default_skills
 from eikon_engine.trace.wall_clock import fresh_id, fresh_key, utc_now
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.completions import CompletionClient
     from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.skills import SkillRegistry
 
 RUNS: Final = Path("runs")
 
@@ -58,7 +58,8 @@ class ScenarioOptions:
     """Whether secrets that nobody named are looked for, and replaced by stand-ins; see `docs/redaction.md`."""
     tools: ToolBox = field(default_factory=ToolBox.of)
     """Tools beside those that are built in."""
-    skills: SkillRegistry = field(default_factory=default_skills)
+    skills: SkillRegistry | None = None
+    """None for those that are built in and installed."""
     live: Callable[[], CompletionClient] = no_model
     """Makes what is asked while a run is recorded, when it is first needed."""
     headless: bool = True
@@ -73,3 +74,10 @@ class ScenarioOptions:
     new_id: Callable[[], str] = fresh_id
     new_key: Callable[[], bytes] = fresh_key
     """Where the key of stand-ins comes from, which is kept nowhere."""
+
+
+def skills_of(options: ScenarioOptions) -> SkillRegistry:
+    """Return the skills, which are loaded when the first one is used."""
+    from eikon_engine.skills import default_skills  # noqa: PLC0415 - scenarios without skills are quick
+
+    return options.skills or default_skills()

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eikon_engine.completions import open_debug_dir
 from eikon_engine.completions.debug_dir import DebugDirOptions
 from eikon_engine.errors import EikonError
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.record.open_recorder import open_recorder
-from eikon_engine.record.options import RecordOptions
 from eikon_engine.redact.rules import RedactionRules
 from eikon_engine.scenario.check import check_scenario, gates_of, may_ask_model, needs_browser, steps_of
+from eikon_engine.scenario.finding_secrets import FindingSecrets
 from eikon_engine.scenario.given import demand_secrets, tools_for, variables_for
-from eikon_engine.scenario.hidden_secrets import FindingSecrets, hidden_args
+from eikon_engine.scenario.hidden_secrets import hidden_args
 from eikon_engine.scenario.model import SkillStep
 from eikon_engine.scenario.open_folder import OpenFolder
+from eikon_engine.scenario.options import skills_of
 from eikon_engine.scenario.pages import NoPages
 from eikon_engine.scenario.readers import CallReaders
 from eikon_engine.scenario.recorded_calls import RecordedCalls
@@ -54,7 +55,7 @@ async def record_scenario(file: ScenarioFile, options: ScenarioOptions) -> RunRe
         BaseException: the run was interrupted, or is at fault itself; its files are written.
     """
     box = tools_for(file, options.tools)
-    check_scenario(file, box, options.skills)
+    check_scenario(file, box, partial(skills_of, options))
     gates = gates_of(file)
     variables = variables_for(file, options.variables)
     demand_secrets(file, options.secrets)
@@ -128,6 +129,9 @@ class _Recording:
         """Open the pages of the mission, where there are any."""
         if not needs_browser(self._file):
             return NoPages()
+        from eikon_engine.record.open_recorder import open_recorder  # noqa: PLC0415 - scenarios without pages are quick
+        from eikon_engine.record.options import RecordOptions  # noqa: PLC0415 - as above
+
         options, mission = self._options, folder.folder / MISSION
         ask = None
         if any(isinstance(step, SkillStep) for _, step in steps_of(self._file)):
@@ -147,7 +151,7 @@ class _Recording:
                     new_id=options.new_id,
                     new_key=lambda: self._key,
                 ),
-                skills=options.skills,
+                skills=skills_of(options),
             )
         )
         pages = RecordedPages(recorder, folder.events)

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.errors import ToolError
     from eikon_engine.scenario.calls import Reader
+    from eikon_engine.scenario.finding_secrets import FindingSecrets
     from eikon_engine.scenario.fixture import Failure
-    from eikon_engine.scenario.hidden_secrets import FindingSecrets
     from eikon_engine.scenario.stored_result import Result
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic_core import from_json
@@ -13,14 +14,13 @@ from eikon_engine.completions.folder import read_whole_folder
 from eikon_engine.divergence.json_diff import compare_outputs
 from eikon_engine.errors import FixtureError, ScenarioDivergedError
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.replay.options import ReplayOptions
-from eikon_engine.replay.replay_engine import ReplayEngine
 from eikon_engine.scenario.check import check_scenario, gates_of, may_ask_model, needs_browser, steps_of
 from eikon_engine.scenario.given import variables_for
 from eikon_engine.scenario.hidden_secrets import hidden_args
 from eikon_engine.scenario.model import CompletionStep
 from eikon_engine.scenario.nearest_call import told_changes
 from eikon_engine.scenario.open_folder import OpenFolder, output_text
+from eikon_engine.scenario.options import skills_of
 from eikon_engine.scenario.pages import NoPages
 from eikon_engine.scenario.replayed_calls import ReplayedCalls
 from eikon_engine.scenario.replayed_pages import ReplayedPages
@@ -61,7 +61,7 @@ async def replay_scenario(file: ScenarioFile, recording: Recording, options: Sce
         EikonError: nothing was done, and nothing written: the scenario, or the recording, cannot be used.
         BaseException: the run was interrupted, or is at fault itself; its files are written.
     """
-    check_scenario(file, None, options.skills)
+    check_scenario(file, None, partial(skills_of, options))
     gates = gates_of(file)
     demand_parts(file, recording)
     recorded = {} if recording.note is None else recording.note.variables
@@ -175,13 +175,16 @@ class _Replay:
         ask = self._models(folder, calls, mission / RESPONSES if (mission / RESPONSES).is_dir() else None)
 
         async def replay(turns: Turns) -> ReplayOutcome:
+            from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - scenarios without pages are quick
+            from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
+
             chosen = ReplayOptions(
                 headless=self.options.headless,
                 browser_path=self.options.browser_path,
                 artifacts_dir=folder.folder / REPLAY,
                 network="sealed",
                 secrets=self.options.secrets,
-                skills=self.options.skills,
+                skills=skills_of(self.options),
                 ask=ask,
                 controller=turns,
                 readers=(pages.forward,),

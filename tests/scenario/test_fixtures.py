@@ -28,9 +28,9 @@ from eikon_engine.errors import (
 )
 from eikon_engine.redact.rules import RedactionRules
 from eikon_engine.scenario.args_hash import args_hash
+from eikon_engine.scenario.finding_secrets import FindingSecrets
 from eikon_engine.scenario.fixture import Fixture
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.hidden_secrets import FindingSecrets
 from eikon_engine.scenario.recorded_calls import RecordedCalls
 from eikon_engine.scenario.replayed_calls import ReplayedCalls
 from eikon_engine.scenario.sealed import read_sealed, sealed_text
