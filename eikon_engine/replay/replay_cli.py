@@ -157,7 +157,7 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     from eikon_engine.trace.redaction import Redactor  # noqa: PLC0415 - as above
 
     known = gather_secrets(secrets, secret_file)
-    with debugging(debug, clean=Redactor(known).text) as responses, Display() as display:
+    with debugging(debug, clean=Redactor(known).text if known else None) as responses, Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
                 timeout_ms=timeout * 1000 if timeout is not None else None,
