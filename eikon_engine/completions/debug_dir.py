@@ -14,6 +14,7 @@ from eikon_engine.completions.cleaned import as_it_is
 from eikon_engine.completions.folder import read_folder, response_files
 from eikon_engine.completions.refresh import begin_refresh, commit_refresh, finish_refresh, is_ready, left_by_refresh
 from eikon_engine.completions.replay import ReplayExecutor
+from eikon_engine.completions.rewrite import rewrite_own
 from eikon_engine.completions.sole_writer import sole_writer
 from eikon_engine.completions.told import told_at_close, told_at_open
 from eikon_engine.completions.writer import ResponseWriter
@@ -78,7 +79,7 @@ class Use:
 class DebugDir:
     """A folder of responses in use, until its block is left or `close` is called."""
 
-    def __init__(self, use: Use, tell: Callable[[str], None], held: ExitStack) -> None:
+    def __init__(self, use: Use, options: DebugDirOptions, held: ExitStack) -> None:
         """Use a folder as `open_debug_dir` chose; `held` is let go of at the end."""
         self.root = use.root
         self.mode: Final[Mode] = use.mode
@@ -88,7 +89,8 @@ class DebugDir:
         self._writer = use.writer
         self._recorded = len(use.executor.unused)
         self._before = 0 if use.writer is None else use.writer.count
-        self._tell = tell
+        self._clean = options.clean
+        self._tell = options.tell
         self._held = held
         self._is_open = True
 
@@ -132,6 +134,8 @@ class DebugDir:
         if self._writer is None:
             return
         self._writer.end(whole=whole)
+        if self._clean is not as_it_is:
+            rewrite_own(self._writer.root, self._clean)  # of secrets that were found since
         if self.mode == "refresh" and whole:
             commit_refresh(self.root)
 
@@ -165,7 +169,7 @@ def open_debug_dir(
         left = left_by_refresh(path)
         is_anew = refresh and bool(response_files(path))
         use = _anew(path, live, chosen) if is_anew else _by_content(read_folder(path), live, chosen, append=append)
-        opened = DebugDir(use, chosen.tell, held.pop_all())
+        opened = DebugDir(use, chosen, held.pop_all())
     for line in told_at_open(opened, left):
         chosen.tell(line)
     return opened

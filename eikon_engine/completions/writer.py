@@ -23,7 +23,7 @@ class ResponseWriter:
 
     def __init__(self, root: Path, recording: str, known: Iterable[ModelResponse] = ()) -> None:
         """Write into `root`, after the responses that are there already."""
-        self._root = root
+        self.root = root
         self.recording = recording
         self._next: Counter[ResponseKey] = Counter(each.key for each in known)
         self._lock = threading.Lock()
@@ -56,11 +56,11 @@ class ResponseWriter:
         """
         with self._lock:
             if not self._is_open:
-                message = f"{self._root}: wanted responses before the recording ended, found one after it; end it later"
+                message = f"{self.root}: wanted responses before the recording ended, found one after it; end it later"
                 raise UsageError(message)
             self.begin()
             placed = response.model_copy(update={"sample_index": self._next[response.key]})
-            write_whole(self._root / placed.file_name, response_bytes(placed))
+            write_whole(self.root / placed.file_name, response_bytes(placed))
             self._next[response.key] += 1
         return placed
 
@@ -77,4 +77,4 @@ class ResponseWriter:
 
     def _mark(self, state: str) -> None:
         mark = RecordingMark.model_validate({"recording": self.recording, "state": state, "responses": self.count})
-        write_mark(self._root, mark)
+        write_mark(self.root, mark)

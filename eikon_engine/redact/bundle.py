@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eikon_engine.completions.folder import RESPONSES_FOLDER
+from eikon_engine.completions.rewrite import rewrite_responses
 from eikon_engine.redact.network import rewrite_network
-from eikon_engine.redact.responses import rewrite_responses
 from eikon_engine.trace.blobs import BlobRef, BlobStore
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER
 from eikon_engine.trace.bundle_path import inside
@@ -71,13 +71,13 @@ def redact_bundle(
         is_changed = rewrite_network(inside(root, trace.network.folder, "network.folder"), redactor, renaming)
     _rewrite_documents(BlobStore(root / DOM_FOLDER), redactor, renaming)
     is_changed = _rewrite_start(root, trace, redactor, found) or is_changed
-    is_changed = rewrite_responses(inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER), redactor.text) or is_changed
     clean = redacted_trace(trace, redactor, renaming)
     if clean != trace or not (root / TRACE_FILE).exists():
         write_trace(clean, root / TRACE_FILE)
         (root / JOURNAL_FILE).unlink(missing_ok=True)
         is_changed = True
     _remove_old(root, trace, renaming)
+    is_changed = rewrite_responses(inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER), redactor.text) or is_changed
     return is_changed or bool(renaming.blobs)
 
 

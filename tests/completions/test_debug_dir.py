@@ -251,7 +251,7 @@ def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:
 def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
     """The second is told; when the first has ended it may."""
     first = opened(tmp_path)
-    with pytest.raises(ResponsesError, match="another process that does so now"):
+    with pytest.raises(ResponsesError, match="another run that does so now"):
         opened(tmp_path)
     first.close()
 
@@ -293,6 +293,7 @@ def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:
 
     with opened(tmp_path, clean=clean) as used:
         assert used.client.complete(_secret_request("hunter2")).text == "my hunter2"
+        assert not any("hunter2" in path.read_text() + path.name for path in tmp_path.iterdir())
     with opened(tmp_path, never, clean=clean) as used:
         assert used.client.complete(_secret_request("hunter2")).text == "my stand-in"
     with opened(tmp_path, never) as used:

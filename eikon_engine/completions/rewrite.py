@@ -1,4 +1,4 @@
-"""Rewrite what models answered in a mission so that none of it holds a secret that is known by now."""
+"""Rewrite recorded responses so that none holds a secret that is known by now."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eikon_engine.completions.digest import prompt_digest
 from eikon_engine.completions.folder import RecordingMark, read_folder, write_mark
 from eikon_engine.completions.model_response import response_bytes
 from eikon_engine.completions.refresh import begin_refresh, commit_refresh, finish_refresh
-from eikon_engine.completions.sole_writer import sole_writer
+from eikon_engine.completions.sole_writer import lock
 from eikon_engine.trace.whole_file import write_whole
 
 if TYPE_CHECKING:
@@ -21,32 +21,46 @@ if TYPE_CHECKING:
 
 
 def rewrite_responses(root: Path, clean: Clean) -> bool:
-    """Rewrite a folder of responses, with their digests and names; say whether anything changed.
+    """Rewrite a folder of responses; say whether anything changed.
 
-    The new ones are put in the place of the old ones together. A recording that was stopped stays one.
+    A folder that is being written to is left alone: who writes it does so when it ends.
 
     Raises:
-        ResponsesError: the folder cannot be read, or is being written to.
+        ResponsesError: the folder cannot be read.
         OutputError: it cannot be written.
     """
     if not root.is_dir():
         return False
-    with sole_writer(root):
-        finish_refresh(root)
-        folder = read_folder(root)
-        cleaned = [_cleaned(each, clean) for each in folder.responses]
-        if cleaned == list(folder.responses):
+    with lock(root) as is_ours:
+        if not is_ours:
             return False
-        recording = f"{folder.recording}-redacted"
-        staging = begin_refresh(root)
-        places: Counter[ResponseKey] = Counter()
-        for each in cleaned:
-            placed = each.model_copy(update={"recording": recording, "sample_index": places[each.key]})
-            places[each.key] += 1
-            write_whole(staging / placed.file_name, response_bytes(placed))
-        mark = folder.mark or RecordingMark(recording=recording, state="stopped", responses=len(cleaned))
-        write_mark(staging, mark.model_copy(update={"recording": recording}))
-        commit_refresh(root)
+        finish_refresh(root)
+        return rewrite_own(root, clean)
+
+
+def rewrite_own(root: Path, clean: Clean) -> bool:
+    """Do so in a folder that nobody else writes to, with digests and names.
+
+    The new responses are put in the place of the old ones together. A recording that was stopped stays one.
+
+    Raises:
+        ResponsesError: the folder cannot be read.
+        OutputError: it cannot be written.
+    """
+    folder = read_folder(root)
+    cleaned = [_cleaned(each, clean) for each in folder.responses]
+    if cleaned == list(folder.responses):
+        return False
+    recording = f"{folder.recording}-redacted"
+    staging = begin_refresh(root)
+    places: Counter[ResponseKey] = Counter()
+    for each in cleaned:
+        placed = each.model_copy(update={"recording": recording, "sample_index": places[each.key]})
+        places[each.key] += 1
+        write_whole(staging / placed.file_name, response_bytes(placed))
+    mark = folder.mark or RecordingMark(recording=recording, state="stopped", responses=len(cleaned))
+    write_mark(staging, mark.model_copy(update={"recording": recording}))
+    commit_refresh(root)
     return True
 
 

@@ -6,16 +6,13 @@ import shutil
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from eikon_engine.cli.main import eikon
 from eikon_engine.completions import EchoClient
 from eikon_engine.completions.folder import RESPONSES_FOLDER, read_folder
-from eikon_engine.errors import ResponsesError
-from eikon_engine.redact.responses import rewrite_responses
+from eikon_engine.completions.rewrite import rewrite_responses
 from eikon_engine.redact.scan import scan_folder
 from eikon_engine.shell import run_command
-from tests.completions.asking import files, never, opened, request
+from tests.completions.asking import files, fresh_ids, never, opened, request
 
 TRACES = Path(__file__).resolve().parents[1] / "data" / "traces"
 TOKEN = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -67,12 +64,42 @@ def test_a_stopped_recording_is_cleaned_and_stays_stopped(tmp_path: Path) -> Non
     assert mark.state == "stopped"
 
 
-def test_responses_that_are_being_written_are_left_alone(tmp_path: Path) -> None:
-    """Who cleans them meanwhile is told."""
-    with opened(tmp_path, EchoClient) as used:
+def test_a_recording_that_is_under_way_is_cleaned_by_itself_at_its_end(tmp_path: Path) -> None:
+    """What was written before a secret was known is rewritten when the run closes; nobody else touches it before."""
+    known: list[str] = []
+
+    def learning(text: str) -> str:
+        return _clean(text) if known else text
+
+    with opened(tmp_path, EchoClient, clean=learning) as used:
         used.client.complete(request("hunter2"))
-        with pytest.raises(ResponsesError, match="another process"):
-            rewrite_responses(tmp_path, _clean)
+        assert not rewrite_responses(tmp_path, _clean)
+        assert "hunter2" in files(tmp_path)[0].read_text()
+        known.append("hunter2")
+
+    assert "hunter2" not in "".join(path.read_text() for path in tmp_path.iterdir())
+    with opened(tmp_path, never, clean=learning) as used:
+        assert used.client.complete(request("hunter2")).text == "standin"
+
+
+def test_a_refresh_is_cleaned_before_it_takes_the_place_of_the_old_responses(tmp_path: Path) -> None:
+    """The new responses are as clean as the old ones."""
+    known: list[str] = []
+
+    def learning(text: str) -> str:
+        return _clean(text) if known else text
+
+    new_id = fresh_ids()
+    for refresh in (False, True):
+        known.clear()
+        used = opened(tmp_path, EchoClient, clean=learning, new_id=new_id, refresh=refresh)
+        used.client.complete(request("hunter2"))
+        known.append("hunter2")
+        used.close()
+
+        assert "hunter2" not in "".join(path.read_text() for path in tmp_path.iterdir())
+    assert used.mode == "refresh"
+    assert len(files(tmp_path)) == 1
 
 
 def test_an_exported_bundle_has_clean_responses(tmp_path: Path) -> None:
