@@ -1,6 +1,6 @@
 """Limits that a run has to keep to, as functions over its events."""
 
-from eikon_engine.gates.read import read_gates, read_gates_file
+from eikon_engine.gates.read import gates_in, read_gates, read_gates_file
 from eikon_engine.gates.watch import Gates, GateWatch
 
-__all__ = ["GateWatch", "Gates", "read_gates", "read_gates_file"]
+__all__ = ["GateWatch", "Gates", "gates_in", "read_gates", "read_gates_file"]

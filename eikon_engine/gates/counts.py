@@ -89,11 +89,14 @@ class MaxDivergences(Record):
 class _Calls:
     gate: MaxToolCalls
     run: Run = field(default_factory=Run)
+    calls: int = 0
+    """Of all tools."""
     count: int = 0
 
     def note(self, line: JournalLine) -> None:
         self.run.note(line.event)
         if isinstance(line.event, ToolCall):
+            self.calls += 1
             self.count += self.gate.tool in (None, line.event.tool)
 
     def found(self) -> Found:
@@ -101,6 +104,8 @@ class _Calls:
         plural = None if self.gate.tool is None else f"calls of {self.gate.tool}"
         if self.run.calls_nothing:
             return _unknown("the replay of a bundle calls no tools; run the gate on the bundle")
+        if self.run.kind == "mission" and not self.calls:
+            return _unknown("the recording was told of no tool calls, which is no proof that there were none")
         return _at_most(self.gate.limit, self.count, what, plural)
 
 
@@ -135,15 +140,15 @@ class _Completions:
         self.count += isinstance(line.event, CompletionGiven)
 
     def found(self) -> Found:
-        if self.run.calls_nothing:
-            return _unknown("the replay of a bundle asks no models; run the gate on the bundle")
-        return _at_most(self.gate.limit, self.count, "completion")
+        unknown = _unasked(self.run, self.count)
+        return unknown or _at_most(self.gate.limit, self.count, "completion")
 
 
 @dataclass(slots=True)
 class _Tokens:
     gate: MaxTokens
     run: Run = field(default_factory=Run)
+    completions: int = 0
     count: int = 0
     untold: int = 0
     """Completions of which not all tokens are known."""
@@ -151,15 +156,15 @@ class _Tokens:
     def note(self, line: JournalLine) -> None:
         self.run.note(line.event)
         if isinstance(line.event, CompletionGiven):
+            self.completions += 1
             usage = line.event.usage
             counts = (usage.prompt_tokens, usage.completion_tokens)
             self.count += sum(count for count in counts if count is not None)
             self.untold += None in counts
 
     def found(self) -> Found:
-        if self.run.calls_nothing:
-            return _unknown("the replay of a bundle asks no models; run the gate on the bundle")
-        found = _at_most(self.gate.limit, self.count, "token")
+        unknown = _unasked(self.run, self.completions)
+        found = unknown or _at_most(self.gate.limit, self.count, "token")
         if found.passed and self.untold:
             message = f"{found.message}; {counted(self.untold, 'completion')} did not say how many"
             return Found(passed=None, observed=self.count, message=message)
@@ -184,6 +189,15 @@ class _Divergences:
             message = f"{found.message}; the run ended early, and what would have come is not known"
             return Found(passed=None, observed=self.count, message=message)
         return found
+
+
+def _unasked(run: Run, completions: int) -> Found | None:
+    """Say why nothing is known of completions; None if something is."""
+    if run.calls_nothing:
+        return _unknown("the replay of a bundle asks no models; run the gate on the bundle")
+    if run.kind == "mission" and not completions:
+        return _unknown("the recording was told of no completions, which is no proof that there were none")
+    return None
 
 
 def _at_most(limit: int, count: int, what: str, plural: str | None = None) -> Found:

@@ -29,7 +29,7 @@ class OutputMatches(Record):
     gate: Literal["output_matches"] = "output_matches"
     skill: str | None = Field(default=None, min_length=1)
     tool: str | None = Field(default=None, min_length=1)
-    wanted: dict[str, FiniteJson] | bool = Field(alias="schema")
+    wanted: dict[str, FiniteJson] = Field(alias="schema")
     """References lead to places in the schema itself: nothing is fetched."""
     shorthand: ClassVar[str] = "schema"
 
@@ -94,14 +94,16 @@ class _Outputs:
                 pass
 
 
-def _fault_of(schema: JsonValue) -> str | None:
+def _fault_of(schema: dict[str, JsonValue]) -> str | None:
     """Say what is wrong with a schema; None if nothing is."""
-    validator = _validator(schema)
+    kind = _kind(schema)
+    if kind is None:
+        return f"$.$schema: wanted a draft of JSON Schema that is known, found {_draft(schema)!r}; leave it out"
     from jsonschema.exceptions import SchemaError  # noqa: PLC0415 - an extra, and slow to import
     from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
 
     try:
-        type(validator).check_schema(schema)
+        kind.check_schema(schema, format_checker=kind.FORMAT_CHECKER)
     except SchemaError as error:
         return f"{error.json_path}: {_first_line(error.message)}"
     for reference in _references(schema):
@@ -114,26 +116,41 @@ def _fault_of(schema: JsonValue) -> str | None:
     return None
 
 
-def _misfit(schema: JsonValue, value: JsonValue) -> str | None:
+def _misfit(schema: dict[str, JsonValue], value: JsonValue) -> str | None:
     """Say where a value does not fit; None if it does."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415 - an extra, and slow to import
+    from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - as above
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
 
+    kind = _kind(schema)
     try:
-        error = best_match(_validator(schema).iter_errors(value))
+        misfit = best_match(kind(schema, registry=REGISTRY).iter_errors(value))
     except RecursionError:
         return "the schema leads back to itself without an end"
-    return None if error is None else f"{error.json_path}: {_first_line(error.message)}"
+    except Unresolvable as error:
+        return f"the schema refers to {error.ref!r}, which is not there"
+    return None if misfit is None else f"{misfit.json_path}: {_first_line(misfit.message)}"
 
 
-def _validator(schema: JsonValue) -> Any:  # noqa: ANN401 - jsonschema ships no types
+def _kind(schema: dict[str, JsonValue]) -> Any:  # noqa: ANN401 - jsonschema ships no types
+    """Return what validates by the draft of a schema; None if that is not known.
+
+    Raises:
+        RequirementError: the library is not installed.
+    """
     try:
         from jsonschema.validators import Draft202012Validator, validator_for  # noqa: PLC0415 - an extra, slow to import
-        from jsonschema_specifications import REGISTRY  # noqa: PLC0415 - as above
     except ImportError as error:
         message = "output_matches: wanted the library jsonschema, found none; install eikon-engine[scenario]"
         raise RequirementError(message) from error
-    kind = validator_for(schema, default=Draft202012Validator)
-    return kind(schema, registry=REGISTRY)
+    draft = _draft(schema)
+    if draft is None:
+        return Draft202012Validator
+    return validator_for({"$schema": draft}, default=None) if isinstance(draft, str) else None
+
+
+def _draft(schema: dict[str, JsonValue]) -> JsonValue:
+    return schema.get("$schema")
 
 
 def _resolve(schema: JsonValue, reference: str) -> None:

@@ -25,6 +25,7 @@ from eikon_engine.outcome.events import (
     ToolCall,
     ToolResult,
 )
+from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.outcome.printable import printable
 from eikon_engine.outcome.stored import InlineValue
 from eikon_engine.trace.wording import counted
@@ -57,21 +58,12 @@ def event_text(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one case 
         case ObservationMade():
             seen = event.observation
             return f"{event.sequence:03d} {', '.join(page.url for page in seen.pages)}; {_requests(event)}"
-        case ActionTaken(outcome=outcome):
-            ended = outcome.result if isinstance(outcome, RecordedAction) else outcome.verdict
-            return f"{outcome.sequence:03d} {outcome.label}: {_ended(ended)}{_took(outcome.duration_ms)}"
-        case SkillUsed(outcome=used):
-            ended = used.result if isinstance(used, RecordedSkill) else used.verdict
-            return f"{used.sequence:03d} {used.skill}: {_ended(ended)}{_took(used.duration_ms)}"
+        case ActionTaken() | SkillUsed():
+            return _step(event)
         case ToolCall():
             return f"{event.sequence:03d} {event.tool} {_value(event.args)}"
-        case ToolResult():
-            failed = event.error.message if event.error is not None else None
-            came = _came(event.result, failed)
-            return f"{event.sequence:03d} {event.tool}, {event.source}: {came}{_took(event.latency_ms)}"
-        case CompletionGiven():
-            came = _came(event.response, event.error)
-            return f"{event.sequence:03d} {event.metric_id}, {event.source}: {came}{_took(event.latency_ms)}"
+        case ToolResult() | CompletionGiven():
+            return _answer(event)
         case Note(text=text):
             return text
         case GateResultGiven():
@@ -86,6 +78,22 @@ def event_text(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one case 
             return event.how + (f": {event.ended_early}" if event.ended_early else "")
         case _:
             assert_never(event)
+
+
+def _step(event: ActionTaken | SkillUsed) -> str:
+    outcome = event.outcome
+    name = outcome.label if isinstance(outcome, ActionOutcome | RecordedAction) else outcome.skill
+    ended = outcome.result if isinstance(outcome, RecordedAction | RecordedSkill) else outcome.verdict
+    return f"{outcome.sequence:03d} {name}: {_ended(ended)}{_took(outcome.duration_ms)}"
+
+
+def _answer(event: ToolResult | CompletionGiven) -> str:
+    if isinstance(event, ToolResult):
+        failed = event.error.message if event.error is not None else None
+        name, came = event.tool, _came(event.result, failed)
+    else:
+        name, came = event.metric_id, _came(event.response, event.error)
+    return f"{event.sequence:03d} {name}, {event.source}: {came}{_took(event.latency_ms)}"
 
 
 def _requests(event: ObservationMade) -> str:

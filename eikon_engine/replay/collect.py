@@ -123,7 +123,6 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            gates=self.gates,
             warnings=(*trace.warnings, *self._other_warnings, *warnings, *_idle_masks(self._masks, subgoals, early)),
         )
 

@@ -14,6 +14,7 @@ from eikon_engine.network.store import read_network
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import ActionTaken, RunEnd, SkillUsed, skill_used, with_outputs
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+from eikon_engine.outcome.stored import ValueFolder
 from eikon_engine.replay.collect import Collector
 from eikon_engine.replay.evidence import EvidenceWriter
 from eikon_engine.replay.options import DEFAULT_ARTIFACTS
@@ -75,7 +76,7 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
     binary = browser.binary if browser is not None else find_for(options)
     running = nullcontext(browser) if browser is not None else browser_for(plan, options, binary)
     folder = RunFolder(_artifacts_dir(plan, options))
-    watch = options.gates.watch() if options.gates is not None else None
+    watch = options.gates.watch(ValueFolder(folder.root).value) if options.gates is not None else None
     log = EventLog(folder.root, options.now, watch=watch, readers=options.readers)
     collector = Collector(plan, options, options.now())
     error: EikonError | None = None
@@ -199,6 +200,7 @@ def _write(
     ended_early: str | None,
 ) -> ReplayOutcome:
     found = collector.outcome(options.now(), ended_early, collector.plan.warnings)
+    found = found.model_copy(update={"gates": collector.gates})
     outcome = _with_certificate(found, collector.plan.bundle)
     folder.write(OUTCOME_FILE, outcome.model_dump_json(indent=1) + "\n")
     for report in reports:

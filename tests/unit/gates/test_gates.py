@@ -147,9 +147,10 @@ def test_an_output_that_does_not_fit_is_named() -> None:
 
 @pytest.mark.parametrize("name", ["max_tool_calls", "max_completions", "max_tokens"])
 def test_a_replay_says_nothing_of_tools_and_models(name: str) -> None:
-    """What a replay never does is no proof that the mission did not."""
-    assert judged({name: 5}, start=REPLAY).passed is None
-    assert judged({name: 5}, start=MISSION).passed is True
+    """What a replay never does, or a recording was not told of, is no proof that the mission did not."""
+    assert judged({name: 50}, call(), completion(), start=REPLAY).passed is None
+    assert judged({name: 50}, start=MISSION).passed is None
+    assert judged({name: 50}, call(), completion(), start=MISSION).passed is True
 
 
 def test_divergences_are_known_where_something_was_compared() -> None:

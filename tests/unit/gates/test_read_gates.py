@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
 
-from eikon_engine.errors import GatesError, YamlError
+from eikon_engine.errors import GatesError, RequirementError, YamlError
 from eikon_engine.gates import read_gates, read_gates_file
 from eikon_engine.gates.read import GATE_NAMES
 from tests.unit.outcome.event_values import END, START, answer, lines
@@ -73,6 +74,9 @@ def test_every_gate_is_read(tmp_path: Path) -> None:
         ("gates:\n  output_matches: {tool: x, schema: {type: rows}}\n", "schema: $.type: 'rows' is not valid"),
         ("gates:\n  output_matches: {tool: x, schema: {$ref: 'http://a.test/s'}}\n", "found 'http://a.test/s'"),
         ("gates:\n  output_matches: {tool: x, schema: {$ref: '#/$defs/y'}}\n", "'#/$defs/y', which is not there"),
+        ("gates:\n  output_matches: {tool: x, schema: {$schema: 'http://a.test/s'}}\n", "a draft of JSON Schema"),
+        ("gates:\n  output_matches: {tool: x, schema: {$schema: {}}}\n", "a draft of JSON Schema"),
+        ("gates:\n  output_matches: {tool: x, schema: {pattern: '('}}\n", "schema: $.pattern"),
         ("gates:\n  max_actions: {gate: max_tokens, limit: 1}\n", "line 2, column 17: gates.max_actions.gate"),
         ("gates:\n", "line 2, column 1: gates: wanted a mapping of gates by name, found null"),
         ("gates: {}\n", "line 1, column 8: gates: wanted at least one gate"),
@@ -106,6 +110,35 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     """The path is named."""
     with pytest.raises(YamlError, match=r"nowhere\.yaml: the file cannot be read"):
         read_gates_file(tmp_path / "nowhere.yaml")
+
+
+@pytest.mark.parametrize(
+    ("library", "gates"),
+    [
+        ("ruamel.yaml", "gates: {max_actions: 1}"),
+        ("jsonschema.validators", "gates: {output_matches: {tool: x, schema: {}}}"),
+    ],
+)
+def test_a_library_that_is_missing_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, gates: str
+) -> None:
+    """The extra that brings it is named."""
+    (tmp_path / "gates.yaml").write_text(gates)
+    monkeypatch.setitem(sys.modules, library, None)
+
+    with pytest.raises(RequirementError, match=r"install eikon-engine\[scenario\]"):
+        read_gates_file(tmp_path / "gates.yaml")
+
+
+def test_another_draft_is_taken_by_its_name() -> None:
+    """Draft 7 knows lists of schemas under `items`, which draft 2020-12 does not."""
+    schema: JsonValue = {"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "string"}]}
+    gates = read_gates({"output_matches": {"tool": "web_fetch", "schema": schema}})
+
+    (fits,) = gates.judge(lines(START, answer(result=["x", 1]), END))
+    (other,) = gates.judge(lines(START, answer(result=[1]), END))
+
+    assert (fits.passed, other.passed) == (True, False)
 
 
 def test_a_schema_that_never_ends_fails_as_such() -> None:
