@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.capture import NetworkCapture
     from eikon_engine.browser.worker import Performed
     from eikon_engine.completions import ModelResponse
+    from eikon_engine.outcome.outcomes import FailedRequest
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.write import BundleWriter
@@ -67,6 +68,8 @@ class MissionRecorder:
         self._now = options.now
         self._variables = options.variables
         self._ask = options.ask
+        self.last_action: ActionTrace | None = None
+        """The action that was recorded last, also where it failed."""
         self._attempts = Attempts(writer, self._clean, options.now)
 
     @asynccontextmanager
@@ -110,6 +113,7 @@ class MissionRecorder:
             artifacts=self._keep_picture(attempt, sequence, performed),
         )
         self._writer.add_action(attempt, trace)
+        self.last_action = trace
         self._note_secrets()
         self._warn_of_weak_targets(trace)
         if performed.error is not None:
@@ -187,6 +191,11 @@ class MissionRecorder:
         sequence = attempt.next_sequence()
         usage = usage_of(response, f"{attempt.id}_completion_{sequence:03d}", sequence)
         self._writer.add_completion(attempt, usage)
+
+    @property
+    def failed_requests(self) -> tuple[FailedRequest, ...] | None:
+        """Return the requests of pages that failed so far; None where nobody can tell."""
+        return self._worker.network().failed
 
     def clean_text(self, text: str) -> str:
         """Put placeholders and stand-ins in the place of secrets, as everything that is written has them."""

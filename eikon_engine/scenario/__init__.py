@@ -7,18 +7,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eikon_engine.scenario.open_run import AgentRun, RunOptions, open_run
+    from eikon_engine.scenario.agent_run import AgentRun, RunOptions, open_run
     from eikon_engine.scenario.tool import Tool
     from eikon_engine.scenario.tool_box import ToolBox
 
 __all__ = ["AgentRun", "RunOptions", "Tool", "ToolBox", "open_run"]
 
 _MODULES = {
-    "AgentRun": "open_run",
-    "RunOptions": "open_run",
+    "AgentRun": "agent_run",
+    "RunOptions": "agent_run",
     "Tool": "tool",
     "ToolBox": "tool_box",
-    "open_run": "open_run",
+    "open_run": "agent_run",
 }
 
 

@@ -133,6 +133,9 @@ def _check_tool(file: ScenarioFile, place: Place, step: ToolStep, box: ToolBox |
 
 def _check_action(file: ScenarioFile, place: Place, action: dict[str, JsonValue]) -> None:
     """Check an action; what an exact reference becomes is not known yet, and is checked when it is."""
+    if action.get("type") == "set_input_files":
+        message = "wanted another action: the files of set_input_files lie in a bundle; record it in Python"
+        raise file.text.error((*place, "type"), message)
     if any(True for _ in names_in(action)):
         return
     try:

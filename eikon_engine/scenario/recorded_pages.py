@@ -6,7 +6,7 @@ import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import ActionError, CompletionError, SkillError
+from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.outcome.events import (
     ActionStart,
     ActionTaken,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from eikon_engine.scenario.model import SkillStep
     from eikon_engine.scenario.run_events import RunEvents
     from eikon_engine.trace.actions import Action
-    from eikon_engine.trace.execution import Result
+    from eikon_engine.trace.execution import ActionTrace, Result
     from eikon_engine.trace.observation import Observation
 
 
@@ -43,6 +43,7 @@ class RecordedPages:
         self._recorder = recorder
         self._events = events
         self._is_inside = False
+        self._failed_seen = 0
 
     @asynccontextmanager
     async def subgoal(self, description: str, subgoal_id: str) -> AsyncIterator[None]:
@@ -79,16 +80,13 @@ class RecordedPages:
         said = self._recorder.clean_text(label(action))
         events.take(ActionStart(subgoal=events.subgoal, sequence=events.sequence, action=action.type, label=said))
         events.demand_within_limits()
-        began = time.perf_counter()
+        before = self._recorder.last_action
         try:
-            observation = await self._recorder.perform(action)
-        except ActionError as error:
-            failed = Failed(code=error.code, message=self._recorder.clean_text(error.message))
-            self._tell_action(action, said, failed, began)
-            raise
-        events.take(ObservationMade(subgoal=events.subgoal, sequence=events.sequence, observation=observation))
-        self._tell_action(action, said, Succeeded(), began)
-        return observation
+            return await self._recorder.perform(action)
+        finally:
+            done = self._recorder.last_action
+            if done is not None and done is not before:
+                self._tell_action(done, said)
 
     async def skill(self, step: SkillStep, parameters: dict[str, JsonValue]) -> JsonValue:
         """Run a skill; its output comes without secrets, as a replay has it.
@@ -114,15 +112,28 @@ class RecordedPages:
     async def finish(self) -> None:
         """End nothing: the recorder ends with its block."""
 
-    def _tell_action(self, action: Action, said: str, result: Result, began: float) -> None:
+    def _tell_action(self, done: ActionTrace, said: str) -> None:
         events = self._events
+        if done.observation is not None:
+            failed = self._recorder.failed_requests
+            begin, self._failed_seen = self._failed_seen, len(failed or ())
+            events.take(
+                ObservationMade(
+                    subgoal=events.subgoal,
+                    sequence=done.sequence,
+                    observation=done.observation,
+                    failed=None if failed is None else failed[begin:],
+                )
+            )
+        began, ended = done.started_at, done.ended_at
         outcome = RecordedAction(
-            id=f"{events.subgoal}_action_{events.sequence:03d}",
-            sequence=events.sequence,
-            type=action.type,
+            id=done.id,
+            sequence=done.sequence,
+            type=done.action.type,
             label=said,
-            result=result,
-            duration_ms=(time.perf_counter() - began) * 1000,
+            result=done.result,
+            duration_ms=None if began is None or ended is None else (ended - began).total_seconds() * 1000,
+            artifacts=done.artifacts,
         )
         events.take(ActionTaken(subgoal=events.subgoal, outcome=outcome))
 
