@@ -247,6 +247,13 @@ class NoReplayDataError(RequirementError):
 
     code = "no-replay-data"
 
+    def __init__(self, message: str, difference: str = "") -> None:
+        """Keep the nearest recorded prompt as a unified diff beside the line; it is shown below it."""
+        super().__init__(message)
+        self.difference = difference
+        if difference:
+            self.add_note(difference)
+
 
 class SkillError(EikonError):
     """Report a skill that could not do its work on the document it was given."""

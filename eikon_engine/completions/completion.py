@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from pydantic import Field
 
 from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.token_usage import TokenUsage
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
 
@@ -30,13 +31,6 @@ class CompletionRequest(Record):
     """As the model takes them: temperature, max_tokens, seed …"""
     file_path: str = ""
     """File the question is about, as people know it; nothing is read from it."""
-
-
-class TokenUsage(Record):
-    """What an answer cost; None where the model did not say."""
-
-    prompt_tokens: int | None = Field(default=None, ge=0)
-    completion_tokens: int | None = Field(default=None, ge=0)
 
 
 class Completion(Record):

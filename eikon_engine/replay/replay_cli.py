@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import click
 
+from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
@@ -130,7 +132,8 @@ def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | No
     "--allow-unverifiable", is_flag=True, help="End with 0 where nothing diverged and something cannot be compared."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
-def replay_command(
+@debug_options
+def replay_command(  # noqa: PLR0913 - a parameter an option
     *,
     trace: Path,
     timeout: float | None,
@@ -138,6 +141,7 @@ def replay_command(
     secret_file: Path | None,
     allow_unverifiable: bool,
     as_json: bool,
+    debug: DebugChoice,
     **options: Unpack[_SameNamedOptions],
 ) -> int:
     """Replay a recorded browser mission and compare everything that was recorded.
@@ -150,12 +154,15 @@ def replay_command(
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
     from eikon_engine.replay.secret_sources import gather_secrets  # noqa: PLC0415 - as above
+    from eikon_engine.trace.redaction import Redactor  # noqa: PLC0415 - as above
 
-    with Display() as display:
+    known = gather_secrets(secrets, secret_file)
+    with debugging(debug, clean=Redactor(known).text) as responses, Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
                 timeout_ms=timeout * 1000 if timeout is not None else None,
-                secrets=gather_secrets(secrets, secret_file),
+                secrets=known,
+                ask=None if responses is None else responses.client,
                 readers=(display.read,),
                 **options,
             )
