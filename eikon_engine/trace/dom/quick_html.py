@@ -130,6 +130,9 @@ class _Form(NamedTuple):
     """Empty for elements without an end."""
 
 
+_UNKNOWN: Final = _Form("", "")
+
+
 @dataclass(slots=True)
 class _Select:
     """A select box that is being written."""
@@ -214,9 +217,14 @@ class _Writer:
         if state or mode:
             return None
         key = (tag, namespace, attributes[::2])
-        form = self._forms[key] if key in self._forms else self._forms.setdefault(key, _form(*key))
+        form = self._forms.get(key, _UNKNOWN)
+        if form is _UNKNOWN:
+            form = self._forms[key] = _form(*key)
         if form is None or (count and not form.end) or len(attributes) % 2:
             return None
+        if not attributes:
+            self._out.append(form.start)
+            return form.end
         values: tuple[str, ...] = attributes[1::2]
         if _SPECIAL_VALUE.search("".join(values)):
             if any(map(may_run, values)):
