@@ -145,15 +145,16 @@ def _progress(text: str) -> None:
 
 
 def _advise(report: RerunReport, *, accepted: bool) -> None:
+    from eikon_engine.trace.wording import counted
+
     if not sum(len(bundle.uses) for bundle in report.bundles):
         click.echo("no use of a skill was found: nothing was compared", err=True)
     if report.count("changed") and not accepted:
         click.echo("--accept writes the new outputs into the bundles", err=True)
     outdated = [bundle.path for bundle in report.bundles if bundle.certificate_outdated]
     if outdated:
-        click.echo(
-            f"certificates that hold no more: {len(outdated)}, first {outdated[0]}; next: eikon certify", err=True
-        )
+        number = counted(len(outdated), "certificate")
+        click.echo(f"stale now: {number}, first that of {outdated[0]}; next: eikon certify {outdated[0]}", err=True)
 
 
 def _warn(broken: Sequence[str]) -> None:
