@@ -25,7 +25,18 @@ TAGS = (
     *("select", "span", "sup", "svg", "table", "td", "template", "textarea", "th", "time", "title", "tr", "ul", "x-y"),
 )
 ATTRIBUTES = {
-    "href": ("/x", "#a", "mailto:a@b.c", "http://[", "javascript:x", "//h:99999/", "?p=2", "file.pdf", "tel:1", "\ud800"),
+    "href": (
+        "/x",
+        "#a",
+        "mailto:a@b.c",
+        "http://[",
+        "javascript:x",
+        "//h:99999/",
+        "?p=2",
+        "file.pdf",
+        "tel:1",
+        "\ud800",
+    ),
     "class": ("pagination", "current", "old-price", "author", "card", "card card--big", "disabled", "infinite-scroll"),
     "id": ("a", "b", "1", "a b"),
     "for": ("a", "b"),
