@@ -33,7 +33,6 @@
     ├── RequirementError                 78   requirement
     │   ├── UnknownSkillError            78   unknown-skill
     │   ├── SkillBrokenError             78   skill-broken
-    │   ├── ModelMissingError            78   model-missing
     │   ├── SecretMissingError           78   secret-missing
     │   ├── VariableMissingError         78   variable-missing
     │   ├── NetworkPartMissingError      78   network-part-missing
@@ -292,12 +291,6 @@ class SkillBrokenError(RequirementError):
     """Report a skill of an installed distribution that cannot be used."""
 
     code = "skill-broken"
-
-
-class ModelMissingError(RequirementError):
-    """Report a question to a model where nothing answers questions."""
-
-    code = "model-missing"
 
 
 class SecretMissingError(RequirementError):

@@ -83,6 +83,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="schema_command",
             summary="Print the JSON Schema of a format.",
         ),
+        "skills": CommandEntry(
+            module="eikon_engine.cli.skills",
+            attribute="skills_command",
+            summary="List skills, run one on a stored page, rerun recorded ones and accept what changed.",
+        ),
         "trace": CommandEntry(
             module="eikon_engine.cli.trace",
             attribute="trace_command",

@@ -114,8 +114,8 @@ class DebugDir:
         if self._is_open:
             self._is_open = False
             with self._held:
-                self._end(whole=whole)
-            for line in told_at_close(self, unused, whole=whole):
+                is_whole = self._end(whole=whole)
+            for line in told_at_close(self, unused, whole=is_whole):
                 self._tell(line)
         return unused
 
@@ -130,14 +130,16 @@ class DebugDir:
         failed = isinstance(error, EikonError) and error.exit_status == _FAILED
         self.close(whole=error is None or failed)
 
-    def _end(self, *, whole: bool) -> None:
+    def _end(self, *, whole: bool) -> bool:
+        """End the recording; return whether it is whole."""
         if self._writer is None:
-            return
-        self._writer.end(whole=whole)
+            return whole
+        is_whole = self._writer.end(whole=whole)
         if self._clean is not as_it_is:
             rewrite_own(self._writer.root, self._clean)  # of secrets that were found since
-        if self.mode == "refresh" and whole:
+        if self.mode == "refresh" and is_whole:
             commit_refresh(self.root)
+        return is_whole
 
 
 def open_debug_dir(

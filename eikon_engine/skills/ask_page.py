@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from eikon_engine.completions import CompletionRequest, Message
-from eikon_engine.errors import ModelMissingError, SkillError
+from eikon_engine.errors import ModelClientMissingError, SkillError
 from eikon_engine.skills.document import clean, parse_document
 from eikon_engine.skills.page_text import page_text
 from eikon_engine.skills.parameters import Parameters, read_parameters
@@ -70,17 +70,17 @@ class AskPage:
 
         Raises:
             SkillError: a parameter is wrong, or the answer is not in the form that was asked for.
-            ModelMissingError: there is no client to ask.
+            ModelClientMissingError: there is no client to ask.
             CompletionError: the model gave no answer.
         """
         parameters = read_parameters(AskParameters, page, _NAME)
         _check_schema(parameters.answer_schema)
         if page.ask is None:
             message = (
-                f"{_NAME}: wanted a model to ask, found none; give --debug-dir with recorded responses, "
-                "or name a model by OPENAI_BASE_URL and OPENAI_API_KEY"
+                f"{_NAME}: wanted a model to ask, found none; give --debug-dir DIR, which asks "
+                "the model of the environment or answers with the responses in DIR"
             )
-            raise ModelMissingError(message)
+            raise ModelClientMissingError(message)
         request, cut = _request(parse_document(page), parameters)
         text = page.ask.complete(request).text
         output: JsonValue = Answer(answer=_answer(text, parameters.answer_schema), cut=cut).model_dump(mode="json")

@@ -122,7 +122,7 @@ def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode,
         SkillError: the selector is no CSS that works without a browser.
     """
     try:
-        return tuple(found for found in node.css(css) if found != node)
+        return tuple(found for found in node.css(css) if found.mem_id != node.mem_id)
     except SelectolaxError as error:
         raise SkillError(_bad_selector(css, purpose)) from error
 

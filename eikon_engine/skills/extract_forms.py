@@ -210,7 +210,7 @@ def _is_disabled(control: LexborNode) -> bool:
     """Tell whether a control, or a field set around it, is switched off."""
     current: LexborNode | None = control
     while current is not None:
-        if "disabled" in current.attributes and (current == control or current.tag == "fieldset"):
+        if "disabled" in current.attributes and (current.mem_id == control.mem_id or current.tag == "fieldset"):
             return True
         current = parent_element(current)
     return False

@@ -123,12 +123,19 @@ def _text(node: LexborNode) -> str:
 
 
 def _kind(document: Document, href: str, url: str | None, *, is_download: bool) -> LinkKind:
+    if url is None:
+        return "malformed"
+    own = f"{document.origin}/"
+    if document.origin and url.startswith(own) and document.url.startswith(own) and "#" not in url:
+        return "download" if is_download or _FILE.search(url.partition("?")[0]) else "internal"
+    return _kind_by_parts(document, href, url, is_download=is_download)
+
+
+def _kind_by_parts(document: Document, href: str, url: str, *, is_download: bool) -> LinkKind:
     try:
-        parts, here = urlsplit(url or "::"), urlsplit(document.url)
+        parts, here = urlsplit(url), urlsplit(document.url)
         host, own_host = parts.hostname or "", here.hostname or ""
     except ValueError:
-        return "malformed"
-    if url is None:
         return "malformed"
     if parts.scheme not in _WEB:
         return _OF_SCHEME.get(parts.scheme, "other" if parts.scheme else "internal")

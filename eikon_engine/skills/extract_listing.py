@@ -25,6 +25,8 @@ _CROSSED_OUT: Final = frozenset({"del", "s", "strike"})
 _SIGNS: Final = r"(?:[$€£¥₹₽₩₺₪₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|CAD|AUD)\b|\b(?:zł|kr|Kč)(?!\w))"
 _AMOUNT: Final = r"\d{1,3}(?:[ .,'\u2019]\d{3})*(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)"
 _PRICE: Final = re.compile(rf"{_SIGNS} ?-?(?:{_AMOUNT})|(?<![\d.,])(?:{_AMOUNT}) ?{_SIGNS}")
+_PRICE_STARTS: Final = re.compile(r"[\d$€£¥₹₽₩₺₪₴฿UEGCJSNDPAzkK]")
+"""The first characters of prices: looking at these places alone is quicker than `_PRICE.search`."""
 _NO_ADDRESS: Final = ("#", "javascript:")
 
 
@@ -122,7 +124,7 @@ def _link(card: LexborNode, heading: LexborNode | None) -> LexborNode | None:
         if inside is not None:
             return inside
         around = parent_element(heading)
-        while around is not None and around != card:
+        while around is not None and around.mem_id != card.mem_id:
             if around.tag == "a" and _leads_somewhere(around):
                 return around
             around = parent_element(around)
@@ -138,8 +140,16 @@ def _leads_somewhere(link: LexborNode) -> bool:
 
 def _price(card: LexborNode, text: str) -> str | None:
     valid = text_of(card, without=_CROSSED_OUT) if card.css_first("del,s,strike") is not None else text
-    found = _PRICE.search(valid)
-    return found.group() if found is not None else None
+    return find_price(valid)
+
+
+def find_price(text: str) -> str | None:
+    """Return the first amount with a sign or code beside it, as written."""
+    for start in _PRICE_STARTS.finditer(text):
+        found = _PRICE.match(text, start.start())
+        if found is not None:
+            return found.group()
+    return None
 
 
 def _image(document: Document, card: LexborNode) -> str | None:

@@ -96,7 +96,7 @@ def _not_one_table(tables: Sequence[LexborNode]) -> str:
 def _described(number: int, table: LexborNode) -> str:
     caption = next((text_of(child) for child in table.iter() if child.tag == "caption"), "")
     identity = table.attributes.get("id")
-    rows = sum(1 for row in table.css("tr") if _table_of(row) == table)
+    rows = sum(1 for row in table.css("tr") if (around := _table_of(row)) is not None and around.mem_id == table.mem_id)
     size = "1 row" if rows == 1 else f"{rows} rows"
     parts = (f"table {number}", f'"{caption}"' if caption else "", f"id={identity}" if identity else "", size)
     return ", ".join(part for part in parts if part)

@@ -28,6 +28,7 @@ class Labels:
         self._by_id: dict[str, LexborNode] = {}
         for node in document.tree.css("[id]"):
             self._by_id.setdefault(node.attributes.get("id") or "", node)
+        # Nodes are compared by `mem_id`: `==` compares their HTML.
 
     def of(self, control: LexborNode) -> str | None:
         """Return the first of: `aria-labelledby`, `aria-label`, labels, title, placeholder; None without any."""
@@ -43,8 +44,8 @@ class Labels:
 
     def _labels(self, control: LexborNode, attributes: Mapping[str, str | None]) -> list[LexborNode]:
         identity = attributes.get("id")
-        is_first = identity is not None and self._by_id.get(identity) == control
-        named = self._of_id.get(identity, []) if identity and is_first else []
+        first = self._by_id.get(identity or "")
+        named = self._of_id.get(identity or "", []) if first is not None and first.mem_id == control.mem_id else []
         around = parent_element(control)
         while around is not None and around.tag != "label":
             around = parent_element(around)

@@ -87,7 +87,7 @@ def read_blocks(root: LexborNode) -> Iterator[Block]:
     while stack:
         node, quoted = stack.pop()
         tag = node.tag or ""
-        if node != root and (tag in SILENT or _is_unwanted(node)) and not is_shadow_root(node):
+        if node.mem_id != root.mem_id and (tag in SILENT or _is_unwanted(node)) and not is_shadow_root(node):
             continue
         inside = quoted or tag == "blockquote"
         if _holds_blocks(node):

@@ -86,6 +86,8 @@ _MONEY: Final = re.compile(
     rf"|(?<![\d.,])(?P<minus2>[-\u2212](?=\d))?(?P<low2>{_NUMBER})(?:\s?{_SIGN})??"
     rf"(?:{_DASH}(?P<high2>{_NUMBER}))?\s?(?P<after>{_SIGN})"
 )
+_HAS_DIGIT: Final = re.compile(r"\d")
+_HAS_SIGN: Final = re.compile(_SIGN)
 _PLACES: Final = 3
 
 
@@ -120,7 +122,7 @@ def find_money(text: str, language: str | None, currency: str | None) -> Iterato
 
     `language` says how `1.234` reads, `currency` what a sign stands for that several currencies share.
     """
-    if not any(character.isdigit() for character in text):
+    if not _HAS_DIGIT.search(text) or not _HAS_SIGN.search(text):
         return
     for found in _MONEY.finditer(text):
         sign = found["before"] or found["after"]

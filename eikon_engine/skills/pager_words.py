@@ -20,7 +20,8 @@ _PREVIOUS: Final = (
 _MORE: Final = (
     r"(?:load|show|view|see) more(?: \w+){0,2}|more results|mehr (?:laden|anzeigen)|weitere(?: \w+)? (?:laden|anzeigen)"
     r"|(?:voir|afficher|charger) plus(?: \w+){0,3}|(?:ver|cargar|mostrar) más(?: \w+){0,2}"
-    r"|(?:ver|carregar|mostrar) mais(?: \w+){0,2}|(?:mostra|carica) (?:altri|di più)|meer (?:laden|tonen)|visa fler|ladda fler|pokaż więcej"
+    r"|(?:ver|carregar|mostrar) mais(?: \w+){0,2}|(?:mostra|carica) (?:altri|di più)"
+    r"|meer (?:laden|tonen)|visa fler|ladda fler|pokaż więcej"
     r"|показать ещё|показать еще|загрузить ещё|もっと見る|加载更多|查看更多|더 보기|عرض المزيد"
 )
 _ARROWS: Final = " \t‹›«»<>←→⟨⟩❮❯▸◂▶◀|"  # noqa: RUF001 - arrows of pagers

@@ -42,7 +42,8 @@ _ISO: Final = re.compile(
     r"(?P<y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)"
     r"(?:[T ](?P<time>(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)\s?(?P<zone>Z|[+-]\d\d:?\d\d)?)?"
 )
-_NOT_FOUND_IN: Final = re.compile(r"\d")
+_HAS_YEAR: Final = re.compile(_YEAR)
+"""Every way to write a date has a year of four digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ def find_dates(text: str, order: Order | None = None) -> Iterator[WrittenDate]:
 
     Days come first where points part the numbers; with slashes and hyphens `order` says what comes first.
     """
-    if not _NOT_FOUND_IN.search(text):
+    if not _HAS_YEAR.search(text):
         return
     for found in _DATE.finditer(text):
         readings = tuple(sorted(set(_readings(found, order))))

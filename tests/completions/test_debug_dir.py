@@ -4,6 +4,8 @@ import json
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -26,7 +28,7 @@ from eikon_engine.errors import (
 from tests.completions.asking import CountingClient, capture, files, fresh_ids, never, opened, request
 
 if TYPE_CHECKING:
-    from eikon_engine.completions import CompletionRequest
+    from eikon_engine.completions import Completion, CompletionRequest
 
 KILLED = """
 import os, signal, sys
@@ -283,6 +285,29 @@ def test_an_answer_after_the_end_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="found one after it"):
         used.client.complete(request())
     assert files(tmp_path) == []
+
+
+def test_an_end_before_an_answer_came_is_not_whole(tmp_path: Path) -> None:
+    """A thread that still waits for its model is not forgotten: the recording says that it was stopped."""
+    asked, released = threading.Event(), threading.Event()
+
+    class Slow(EchoClient):
+        def complete(self, request: CompletionRequest) -> Completion:
+            asked.set()
+            released.wait()
+            return super().complete(request)
+
+    told: list[str] = []
+    used = opened(tmp_path, Slow, told)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(used.client.complete, request())
+        asked.wait()
+        used.close()
+        released.set()
+        with pytest.raises(UsageError, match="found one after it"):
+            answer.result()
+
+    assert told[-1] == f"Capture mode: stopped after 0 responses; {tmp_path} is marked as incomplete"
 
 
 def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:

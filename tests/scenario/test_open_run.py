@@ -78,7 +78,7 @@ def test_an_agent_that_fails_leaves_a_recording_that_fails_too(tmp_path: Path) -
 
     def agent(folder: str, **how: Any) -> None:  # noqa: ANN401 - as open_run
         with pytest.raises(ZeroDivisionError), open_run(tmp_path / folder, BOX, **how) as run:
-            print(1 / (run.call("add", {"left": 1, "right": 1}) - 2))
+            assert 1 / (run.call("add", {"left": 1, "right": 1}) - 2)
 
     agent("first")
     agent("second", mode="replay", fixtures=tmp_path / "first/fixtures")
