@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.yaml_text import Path as ValuePath
 
 _GATE: Final[TypeAdapter[Gate]] = TypeAdapter(Gate)
-_KINDS: Final[Mapping[str, Any]] = {kind.model_fields["gate"].default: kind for kind in get_args(get_args(Gate)[0])}
-GATE_NAMES: Final = tuple(sorted(_KINDS))
+KINDS: Final[Mapping[str, Any]] = {kind.model_fields["gate"].default: kind for kind in get_args(get_args(Gate)[0])}
+GATE_NAMES: Final = tuple(sorted(KINDS))
 
 
 def read_gates_file(path: Path) -> Gates:
@@ -65,7 +65,7 @@ def gates_in(text: YamlText, path: ValuePath) -> Gates:
 
 
 def _gates_of(text: YamlText, path: ValuePath, name: str, value: JsonValue) -> Iterator[Gate]:
-    kind = _KINDS.get(name)
+    kind = KINDS.get(name)
     if kind is None:
         (near,) = get_close_matches(name, GATE_NAMES, n=1, cutoff=0)
         message = f"wanted the name of a gate, found {name!r}; the nearest is {near}"
@@ -79,7 +79,7 @@ def _gates_of(text: YamlText, path: ValuePath, name: str, value: JsonValue) -> I
 
 def _gate(text: YamlText, path: ValuePath, name: str, value: JsonValue) -> Gate:
     """Read one gate, from its fields or from the one value that matters most."""
-    shorthand: str = _KINDS[name].shorthand
+    shorthand: str = KINDS[name].shorthand
     fields: dict[str, JsonValue] = value if isinstance(value, dict) else {shorthand: value}
     if "gate" in fields:
         raise _error(text, (*path, "gate"), "this field is unknown; the name of the gate stands before it", at_key=True)

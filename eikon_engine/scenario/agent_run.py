@@ -132,6 +132,8 @@ class AgentRun:
         )
         self._folder = OpenFolder(root, note, options.now)
         self._calls = self._begun(root)
+        if isinstance(self._calls, RecordedCalls):
+            self._folder.redactor = self._calls.secrets.redactor
         self._bound = self._box.answered_by(self._calls)
         if options.allowed is not None:
             self._bound = self._bound.allowing(options.allowed)

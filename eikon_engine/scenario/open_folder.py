@@ -13,6 +13,7 @@ from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd
 from eikon_engine.outcome.outcomes import EXIT_STATUS
 from eikon_engine.outcome.verdict import worst
+from eikon_engine.scenario.rehidden_events import hide_in_events
 from eikon_engine.scenario.run_events import RunEvents
 from eikon_engine.scenario.run_note import OUTPUTS_FILE, SUMMARY_FILE, EndedBy, RunNote, write_note
 from eikon_engine.scenario.summary import Tally, render_summary
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import Ending, JournalLine, RunStart
     from eikon_engine.outcome.gate_result import GateResult
     from eikon_engine.scenario.run_note import State
+    from eikon_engine.trace.redaction import Redactor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +78,8 @@ class OpenFolder:
         self.log = EventLog(folder, now, watch=watch, readers=(self.tally.read, *readers))
         self.events = RunEvents(self.log)
         self.error: EikonError | None = None
+        self.redactor: Redactor | None = None
+        """Hides in the events, when they are over, what turned out to be a secret later; None in a replay."""
 
     def note_fact(self, **facts: object) -> None:
         """Keep something more that the run says of itself."""
@@ -121,6 +125,8 @@ class OpenFolder:
             else:
                 self.log.cut_off(how, error.message)
             self.log.close()
+            if self.redactor is not None:
+                hide_in_events(self.folder, self.redactor)
         if any(gate.passed is False for gate in self.log.gate_results):
             state = "failed"
         ended_by = None if error is None else EndedBy(code=error.code, message=error.message)

@@ -32,7 +32,7 @@ from eikon_engine.scenario.run_note import (
     versions,
 )
 from eikon_engine.scenario.tools.browser import browser_driven_by
-from eikon_engine.scenario.walk import Walk
+from eikon_engine.scenario.walk import Surroundings, Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +87,7 @@ class _Recording:
             versions=versions(),
         )
         folder = OpenFolder(root, note, options.now, watch=watch, readers=options.readers)
+        folder.redactor = self._secrets.redactor
         start = RunStart(
             kind="scenario_record",
             run_id=root.name,
@@ -106,15 +107,14 @@ class _Recording:
         try:
             async with AsyncExitStack() as stack:
                 pages = await self._pages(stack, folder, readers)
-                walk = Walk(
-                    self._file.scenario,
-                    self._variables,
+                around = Surroundings(
                     box=self._tools(pages).answered_by(calls).allowing(self._file.scenario.allowed_tools),
                     models=self._models(stack, folder.folder / RESPONSES, readers.completed),
                     pages=pages,
                     events=folder.events,
                     redactor=self._secrets.redactor,
                 )
+                walk = Walk(self._file.scenario, self._variables, around)
                 await walk.go()
         except EikonError:
             calls.close()

@@ -35,7 +35,7 @@ from eikon_engine.scenario.run_note import (
     versions,
 )
 from eikon_engine.scenario.tool_box import ToolBox
-from eikon_engine.scenario.walk import Walk
+from eikon_engine.scenario.walk import Surroundings, Walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -139,15 +139,14 @@ class _Replay:
         redactor = calls.secrets.redactor
         models = self._models(folder, calls, self.recording.responses)
         pages = self._pages(folder, calls)
-        walk = Walk(
-            self.file.scenario,
-            self.variables,
+        around = Surroundings(
             box=ToolBox.of().answered_by(calls).allowing(self.file.scenario.allowed_tools),
             models=models,
             pages=pages,
             events=folder.events,
             redactor=redactor,
         )
+        walk = Walk(self.file.scenario, self.variables, around)
         try:
             await walk.go()
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -45,27 +46,30 @@ Expected = (ActionError, SkillError, ToolError, CompletionError)
 """What a step may be expected to fail by; all else ends a run."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What the steps of a scenario turn to."""
+
+    box: ToolBox
+    models: CompletionClient | None
+    """None where no step asks a model."""
+    pages: Pages
+    events: RunEvents
+    redactor: Redactor
+    """Puts the secrets of today in the place of their names, and names in their place."""
+
+
 class Walk:
     """One way through a scenario."""
 
-    def __init__(  # noqa: PLR0913 - what a step may turn to, one each
-        self,
-        scenario: Scenario,
-        variables: Mapping[str, str],
-        *,
-        box: ToolBox,
-        models: CompletionClient | None,
-        pages: Pages,
-        events: RunEvents,
-        redactor: Redactor,
-    ) -> None:
-        """Begin with the variables; `redactor` puts the secrets of today in the place of their names."""
+    def __init__(self, scenario: Scenario, variables: Mapping[str, str], around: Surroundings) -> None:
+        """Begin with the variables."""
         self._scenario = scenario
-        self._box = box
-        self._models = models
-        self._pages = pages
-        self._events = events
-        self._redactor = redactor
+        self._box = around.box
+        self._models = around.models
+        self._pages = around.pages
+        self._events = around.events
+        self._redactor = around.redactor
         self._known: dict[str, JsonValue] = dict(variables)
         self.outputs: dict[str, JsonValue] = {}
         """What steps gave, by the names that the scenario has for it."""

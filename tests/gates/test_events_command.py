@@ -144,11 +144,13 @@ def test_a_run_is_followed_while_it_is_written(tmp_path: Path) -> None:
             file.write(whole[1][40:])
             second = followed.stdout.readline()
             file.write(b"".join(whole[2:]))
-            rest = followed.stdout.read()
-        status = followed.wait(timeout=30)
+        try:
+            rest, _ = followed.communicate(timeout=30)
+        finally:
+            followed.kill()
 
     assert [first, second, rest] == [whole[0], whole[1], b"".join(whole[2:])]
-    assert status == 0
+    assert followed.returncode == 0
 
 
 def test_following_ends_with_ctrl_c_and_with_another_run(tmp_path: Path) -> None:

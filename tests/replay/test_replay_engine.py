@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from eikon_engine.errors import NetworkPartMissingError, ReplayDivergenceError
+from eikon_engine.gates import read_gates
 from eikon_engine.outcome.events import JournalLine, RunEnd, RunStart
+from eikon_engine.outcome.outcomes import ReplayOutcome
+from eikon_engine.outcome.read_events import read_events
 from eikon_engine.replay import ReplayEngine, ReplayOptions, run
 from eikon_engine.replay.control import Decision, Halt, Proceed
 from eikon_engine.replay.plan import PlannedStep
@@ -61,6 +64,31 @@ def test_a_controller_can_halt_before_any_step(tmp_path: Path) -> None:
     assert outcome.counts.actions == 1
     assert outcome.ended_early == "looked at enough"
     assert outcome.verdict == "unverifiable"
+
+
+def test_a_run_that_a_fault_ends_says_so_in_its_events(tmp_path: Path) -> None:
+    """Let a reader break: the fault is raised, and the events and the outcome end with it all the same."""
+
+    def break_at_the_first_action(line: JournalLine) -> None:
+        if line.event.type == "action":
+            message = "the reader broke"
+            raise RuntimeError(message)
+
+    options = ReplayOptions(
+        artifacts_dir=tmp_path / "run",
+        readers=(break_at_the_first_action,),
+        gates=read_gates({"max_actions": 9, "max_duration": "1h"}),
+    )
+
+    with pytest.raises(RuntimeError, match="the reader broke"):
+        ReplayEngine(options).replay(TRACES / "shop_failing")
+
+    end = read_events(tmp_path / "run" / "events.jsonl").lines[-1].event
+    outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
+    assert isinstance(end, RunEnd)
+    assert (end.how, end.ended_early) == ("fault", "internal error: RuntimeError: the reader broke")
+    assert outcome.ended_early == end.ended_early
+    assert [gate.gate for gate in outcome.gates] == ["max_actions", "max_duration"]
 
 
 def test_readers_see_the_stream_that_the_journal_keeps(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from eikon_engine.cli.main import eikon
+from eikon_engine.outcome.read_events import read_events
 from eikon_engine.scenario.args_hash import args_hash
 from eikon_engine.shell import run_command
 
@@ -358,3 +359,21 @@ def test_a_secret_is_given_to_tools_and_written_nowhere(run: Run, tmp_path: Path
     written = b"".join(each.read_bytes() for each in Path("runs").rglob("*") if each.is_file())
     assert b"very-hidden" not in written
     assert json.loads((replayed.folder / "outputs.json").read_text())["b"] == "key {{eikon-secret:KEY}}"
+
+
+def test_a_secret_that_is_found_late_stands_nowhere_in_the_folder_of_the_run(run: Run) -> None:
+    """A secret that is found late stands nowhere in the folder of the run."""
+    value = "Kd83hs92Jdk3Lq0Zx7Vb5Nm1Ty6Ue4Wc8Ra"
+    filler = "x" * 70_000
+    steps = (
+        f"- {{tool: echo, args: {{value: [{value}, {filler}]}}, as: a}}\n"
+        f"- {{tool: echo, args: {{value: {{session_token: {value}}}}}, as: b}}"
+    )
+
+    recorded, replayed = run(steps), replay(run, steps)
+
+    assert (recorded.status, replayed.status) == (0, 0), recorded.err + replayed.err
+    written = b"".join(each.read_bytes() for each in Path("runs").rglob("*") if each.is_file())
+    assert value.encode() not in written
+    assert len(read_events(recorded.folder / "events.jsonl").lines) == 7
+    assert (replayed.folder / "outputs.json").read_bytes() == (recorded.folder / "outputs.json").read_bytes()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from pydantic import JsonValue
 
 from eikon_engine.errors import GatesError, RequirementError, YamlError
 from eikon_engine.gates import read_gates, read_gates_file
-from eikon_engine.gates.read import GATE_NAMES
+from eikon_engine.gates.read import GATE_NAMES, KINDS
 from tests.unit.outcome.event_values import END, START, answer, lines
 
 EVERY = """\
@@ -39,6 +40,22 @@ def test_every_gate_is_read(tmp_path: Path) -> None:
 
     assert sorted({gate.gate for gate in gates}) == list(GATE_NAMES)
     assert len(gates) == 13
+
+
+def test_the_page_about_gates_is_true(tmp_path: Path) -> None:
+    """Its example can be read, and it has a section for each gate that names each field."""
+    page = (Path(__file__).parents[3] / "docs" / "gates.md").read_text()
+    (example,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "gates.yaml").write_text(example)
+
+    sections = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##)", page, re.MULTILINE | re.DOTALL))
+
+    assert len(read_gates_file(tmp_path / "gates.yaml").gates) == 7
+    assert sorted(sections) == list(GATE_NAMES)
+    for name, kind in KINDS.items():
+        fields = {field.alias or key for key, field in kind.model_fields.items()} - {"gate"}
+        unnamed = [field for field in fields if f"`{field}`" not in sections[name]]
+        assert name.startswith("no_") or unnamed == []
 
 
 @pytest.mark.parametrize(
