@@ -375,5 +375,5 @@ def test_a_secret_that_is_found_late_stands_nowhere_in_the_folder_of_the_run(run
     assert (recorded.status, replayed.status) == (0, 0), recorded.err + replayed.err
     written = b"".join(each.read_bytes() for each in Path("runs").rglob("*") if each.is_file())
     assert value.encode() not in written
-    assert len(read_events(recorded.folder / "events.jsonl").lines) == 7
+    assert len(read_events(recorded.folder / "events.jsonl").lines) == 8
     assert (replayed.folder / "outputs.json").read_bytes() == (recorded.folder / "outputs.json").read_bytes()
