@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from eikon_engine.errors import EikonError, ReplayDivergenceError, ReplayError
     from eikon_engine.record import MissionRecorder, RecordOptions, open_recorder
     from eikon_engine.replay import ReplayEngine, ReplayOptions
+    from eikon_engine.scenario import AgentRun, RunOptions, Tool, ToolBox, open_run
     from eikon_engine.trace.serializer import ExecutionTraceSerializer
 
 __all__ = [
+    "AgentRun",
     "AttachOptions",
     "EikonError",
     "ExecutionTraceSerializer",
@@ -23,11 +25,16 @@ __all__ = [
     "ReplayEngine",
     "ReplayError",
     "ReplayOptions",
+    "RunOptions",
+    "Tool",
+    "ToolBox",
     "open_recorder",
+    "open_run",
     "record_mission",
 ]
 
 _MODULES = {
+    "AgentRun": "scenario",
     "AttachOptions": "attach",
     "EikonError": "errors",
     "ExecutionTraceSerializer": "trace.serializer",
@@ -37,7 +44,11 @@ _MODULES = {
     "ReplayEngine": "replay",
     "ReplayError": "errors",
     "ReplayOptions": "replay",
+    "RunOptions": "scenario",
+    "Tool": "scenario",
+    "ToolBox": "scenario",
     "open_recorder": "record",
+    "open_run": "scenario",
     "record_mission": "attach",
 }
 

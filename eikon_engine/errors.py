@@ -4,7 +4,8 @@
 
     EikonError
     ├── UsageError                        2   usage
-    │   └── OutputError                   2   output-not-writable
+    │   ├── OutputError                   2   output-not-writable
+    │   └── ToolArgumentsError            2   tool-arguments
     ├── TraceError                       65   trace
     │   ├── TraceMissingError            65   trace-missing
     │   ├── TraceSyntaxError             65   trace-syntax
@@ -19,15 +20,39 @@
     │   └── GatesError                   65   gates
     ├── ForeignFormatError               65   foreign-format
     │   └── ForeignStepError             65   foreign-step
+    ├── ResponsesError                   65   responses
+    │   ├── ResponseCorruptError         65   response-corrupt
+    │   └── ResponsesIncompleteError     65   responses-incomplete
+    ├── FixtureError                     65   fixture
+    │   ├── FixtureCorruptError          65   fixture-corrupt
+    │   ├── FixturesMixedError           65   fixtures-mixed
+    │   └── FixturesIncompleteError      65   fixtures-incomplete
     ├── BrowserError                     69   browser
     │   ├── BrowserMissingError          69   browser-missing
     │   └── BrowserDiedError             69   browser-died
     ├── RequirementError                 78   requirement
     │   ├── UnknownSkillError            78   unknown-skill
+    │   ├── SkillBrokenError             78   skill-broken
     │   ├── SecretMissingError           78   secret-missing
     │   ├── VariableMissingError         78   variable-missing
-    │   └── NetworkPartMissingError      78   network-part-missing
+    │   ├── NetworkPartMissingError      78   network-part-missing
+    │   ├── ModelClientMissingError      78   model-client-missing
+    │   ├── NoReplayDataError            78   no-replay-data
+    │   ├── UnknownToolError             78   unknown-tool
+    │   ├── ToolNotAllowedError          78   tool-not-allowed
+    │   └── FixtureMissingError          78   fixture-missing
     ├── SkillError                        1   skill-failed
+    ├── ScenarioError                     1   scenario
+    ├── GateFailedError                   1   gate-failed
+    ├── ToolError                         1   tool-failed
+    ├── ResultNotStorableError            1   result-not-storable
+    ├── CompletionError                   1   completion-failed
+    │   ├── CompletionTimeoutError        1   completion-timeout
+    │   ├── CompletionUnreachableError   69   completion-unreachable
+    │   ├── CompletionRefusedError        1   completion-refused
+    │   ├── CompletionLimitedError        1   completion-limited
+    │   ├── CompletionServerError         1   completion-server
+    │   └── CompletionMalformedError      1   completion-malformed
     ├── ActionError                       1   (one code each, see its subclasses)
     │   ├── TargetMissingError            1   target-missing
     │   ├── TargetAmbiguousError          1   target-ambiguous
@@ -42,7 +67,9 @@
     │   ├── AssertionFailedError          1   assertion-failed
     │   └── ActionRejectedError           1   action-rejected
     ├── ReplayError                       1   replay
-    │   └── ReplayDivergenceError         1   replay-diverged
+    │   ├── ReplayDivergenceError         1   replay-diverged
+    │   ├── ToolCallsDivergedError        1   tool-calls-diverged
+    │   └── ScenarioDivergedError         1   scenario-diverged
     ├── InterruptedRunError             130   interrupted
     └── InternalError                    70   internal
 
@@ -81,6 +108,12 @@ class OutputError(UsageError):
     """Report an output folder that cannot be written."""
 
     code = "output-not-writable"
+
+
+class ToolArgumentsError(UsageError):
+    """Report arguments that a tool does not take."""
+
+    code = "tool-arguments"
 
 
 class TraceError(EikonError):
@@ -171,6 +204,57 @@ class ForeignStepError(ForeignFormatError):
     code = "foreign-step"
 
 
+class ResponsesError(EikonError):
+    """Report a folder of recorded model responses that cannot be used."""
+
+    code = "responses"
+    exit_status = 65
+
+
+class ResponseCorruptError(ResponsesError):
+    """Report one file of a recorded model response that cannot be trusted, by its path."""
+
+    code = "response-corrupt"
+
+
+class ResponsesIncompleteError(ResponsesError):
+    """Report recorded model responses of a capture that did not come to its end."""
+
+    code = "responses-incomplete"
+
+
+class ScenarioError(EikonError):
+    """Report a step of a scenario that cannot be done with what the steps before it gave."""
+
+    code = "scenario"
+    exit_status = 1
+
+
+class FixtureError(EikonError):
+    """Report a folder of recorded tool calls that cannot be used."""
+
+    code = "fixture"
+    exit_status = 65
+
+
+class FixtureCorruptError(FixtureError):
+    """Report one recorded tool call that was damaged, or edited by hand, by its path."""
+
+    code = "fixture-corrupt"
+
+
+class FixturesMixedError(FixtureError):
+    """Report a folder that holds tool calls of more than one recording."""
+
+    code = "fixtures-mixed"
+
+
+class FixturesIncompleteError(FixtureError):
+    """Report recorded tool calls of a run that did not come to its end."""
+
+    code = "fixtures-incomplete"
+
+
 class BrowserError(EikonError):
     """Report a browser that cannot be used."""
 
@@ -203,6 +287,12 @@ class UnknownSkillError(RequirementError):
     code = "unknown-skill"
 
 
+class SkillBrokenError(RequirementError):
+    """Report a skill of an installed distribution that cannot be used."""
+
+    code = "skill-broken"
+
+
 class SecretMissingError(RequirementError):
     """Report a secret that the trace refers to and nobody gave."""
 
@@ -221,11 +311,122 @@ class NetworkPartMissingError(RequirementError):
     code = "network-part-missing"
 
 
+class ModelClientMissingError(RequirementError):
+    """Report that no model can be asked: its library or its settings are not here."""
+
+    code = "model-client-missing"
+
+
+class NoReplayDataError(RequirementError):
+    """Report a prompt that no recorded response answers; no model is asked in its place."""
+
+    code = "no-replay-data"
+
+    def __init__(self, message: str, difference: str = "") -> None:
+        """Keep the nearest recorded prompt as a unified diff beside the line; it is shown below it."""
+        super().__init__(message)
+        self.difference = difference
+        if difference:
+            self.add_note(difference)
+
+
+class UnknownToolError(RequirementError):
+    """Report a tool that no tool box knows."""
+
+    code = "unknown-tool"
+
+
+class ToolNotAllowedError(RequirementError):
+    """Report a tool that is known, and that this run may not call."""
+
+    code = "tool-not-allowed"
+
+
+class FixtureMissingError(RequirementError):
+    """Report a tool call that was not recorded; no tool is executed in its place."""
+
+    code = "fixture-missing"
+
+
 class SkillError(EikonError):
     """Report a skill that could not do its work on the document it was given."""
 
     code = "skill-failed"
     exit_status = 1
+
+
+class GateFailedError(EikonError):
+    """Report a run that went beyond a gate."""
+
+    code = "gate-failed"
+    exit_status = 1
+
+
+class ToolError(EikonError):
+    """Carry what a tool failed by, the same when it is recorded and when it is replayed."""
+
+    code = "tool-failed"
+    exit_status = 1
+
+    def __init__(self, tool: str, error_type: str, error_message: str, error_code: str | None = None) -> None:
+        """Keep the name of the tool, and the type, message and code of the error that it raised."""
+        told = f"{error_type}: {error_message}" if error_message else error_type
+        super().__init__(f"tool {tool} failed: {told}")
+        self.tool = tool
+        self.error_type = error_type
+        self.error_message = error_message
+        self.error_code = error_code
+
+
+class ResultNotStorableError(EikonError):
+    """Report a result of a tool that no fixture can hold."""
+
+    code = "result-not-storable"
+    exit_status = 1
+
+
+class CompletionError(EikonError):
+    """Report a model that gave no answer; `code` is what a recorded response keeps."""
+
+    code = "completion-failed"
+    exit_status = 1
+
+
+class CompletionTimeoutError(CompletionError):
+    """Report a model that did not answer before the deadline."""
+
+    code = "completion-timeout"
+
+
+class CompletionUnreachableError(CompletionError):
+    """Report a server of a model that could not be reached, or went away."""
+
+    code = "completion-unreachable"
+    exit_status = 69
+
+
+class CompletionRefusedError(CompletionError):
+    """Report a request that the server did not accept: its key, its model, its parameters."""
+
+    code = "completion-refused"
+
+
+class CompletionLimitedError(CompletionError):
+    """Report a server that wants fewer requests, or has no credit left."""
+
+    code = "completion-limited"
+
+
+class CompletionServerError(CompletionError):
+    """Report a server that failed."""
+
+    code = "completion-server"
+
+
+class CompletionMalformedError(CompletionError):
+    """Report an answer that is not in the form of a chat completion."""
+
+    code = "completion-malformed"
 
 
 class ActionError(EikonError):
@@ -342,6 +543,18 @@ class ReplayDivergenceError(ReplayError):
         self.layer = layer
         self.divergence_code = divergence_code
         self.summary_path = summary_path
+
+
+class ToolCallsDivergedError(ReplayError):
+    """Report a replay that did not call all recorded tools, or called them in another order."""
+
+    code = "tool-calls-diverged"
+
+
+class ScenarioDivergedError(ReplayError):
+    """Report a step of a scenario that is another one than was recorded."""
+
+    code = "scenario-diverged"
 
 
 class InterruptedRunError(EikonError):

@@ -63,8 +63,11 @@ def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:
 
 
 def _report(error: EikonError, prog_name: str) -> int:
+    """Print the line of an error, and below it what was added as notes: what takes more than one line to show."""
     line = " ".join(error.message.split("\n"))
     click.echo(f"{prog_name}: {line} (code {error.code})", err=True)
+    for note in getattr(error, "__notes__", ()):
+        click.echo(note, err=True)
     return error.exit_status
 
 

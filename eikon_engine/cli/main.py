@@ -68,6 +68,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="replay_command",
             summary="Replay a recorded mission and stop at the first divergence.",
         ),
+        "run": CommandEntry(
+            module="eikon_engine.cli.run",
+            attribute="run_command",
+            summary="Record a scenario with its tools and models, or replay it without executing anything.",
+        ),
         "scan": CommandEntry(
             module="eikon_engine.cli.scan",
             attribute="scan_command",
@@ -77,6 +82,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             module="eikon_engine.cli.schema",
             attribute="schema_command",
             summary="Print the JSON Schema of a format.",
+        ),
+        "skills": CommandEntry(
+            module="eikon_engine.cli.skills",
+            attribute="skills_command",
+            summary="List skills, run one on a stored page, rerun recorded ones and accept what changed.",
         ),
         "trace": CommandEntry(
             module="eikon_engine.cli.trace",

@@ -8,19 +8,23 @@ import click
 
 
 @click.command("schema", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("of", type=click.Choice(["trace", "events"]), default="trace", metavar="[trace|events]")
+@click.argument(
+    "of", type=click.Choice(["trace", "events", "scenario"]), default="trace", metavar="[trace|events|scenario]"
+)
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the schema to this file instead of standard output.",
 )
 def schema_command(of: str, output: Path | None) -> None:
-    """Print the JSON Schema of trace.json, or of a line of events.jsonl."""
+    """Print the JSON Schema of trace.json, of a line of events.jsonl, or of a scenario."""
     from eikon_engine.outcome.events_schema import events_schema
+    from eikon_engine.scenario.schema import scenario_schema
     from eikon_engine.trace.schema import schema_text, trace_schema
     from eikon_engine.trace.whole_file import write_whole
 
-    text = schema_text(trace_schema() if of == "trace" else events_schema())
+    schemas = {"trace": trace_schema, "events": events_schema, "scenario": scenario_schema}
+    text = schema_text(schemas[of]())
     if output is None:
         click.echo(text, nl=False)
     else:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.divergence.json_diff import compare_outputs, render_json_diff
+from eikon_engine.divergence.body_diff import ABSENT
+from eikon_engine.divergence.json_diff import ChangeKind, compare_outputs, render_json_diff
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.trace.execution import Failed, Succeeded
+from eikon_engine.trace.json_value import canonical_json
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -35,12 +37,18 @@ def detect_skill(place: Place, usage: SkillUsage, result: Result, output: JsonVa
                 subgoal=place.subgoal,
                 subgoal_id=place.subgoal_id,
                 sequence=place.sequence,
-                expected=f"{first.path} {first.expected}",
-                observed=f"{first.path} {first.observed}",
+                expected=f"{first.path} {_side(first.expected, absent=first.kind is ChangeKind.ADDED)}",
+                observed=f"{first.path} {_side(first.observed, absent=first.kind is ChangeKind.REMOVED)}",
                 message=f"The output of skill {usage.skill} differs in {counted(len(changes), 'place')}, "
                 f"first at {first.path}.",
                 detail=render_json_diff(changes),
             )
+
+
+def _side(value: JsonValue, *, absent: bool) -> str:
+    if absent:
+        return ABSENT
+    return value if isinstance(value, str) else canonical_json(value)
 
 
 def _finding(place: Place, code: str, expected: str, observed: str, message: str) -> Divergence:

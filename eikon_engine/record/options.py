@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from eikon_engine.completions import CompletionClient
     from eikon_engine.trace.environment import Geolocation
 
 
@@ -60,6 +61,8 @@ class RecordOptions:
     """Cookies, local storage and IndexedDB to begin with (Playwright's format)."""
     session_storage: Path | None = None
     """Session storage to begin with in the first page: a JSON file `{origin: {key: value}}`."""
+    ask: CompletionClient | None = None
+    """What answers skills that ask a model."""
     now: Callable[[], datetime] = utc_now
     """The clock of the recording."""
     new_id: Callable[[], str] = fresh_id

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
-from eikon_engine.errors import EikonError, InternalError, SkillError, UsageError
+from eikon_engine.completions.in_trace import usage_of
+from eikon_engine.errors import CompletionError, EikonError, InternalError, SkillError, UsageError
 from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.hidden import hide_secrets
 from eikon_engine.skills.protocol import SkillInput
@@ -20,6 +21,7 @@ from eikon_engine.trace.execution import (
     SkillInputRef,
     SkillUsage,
     Succeeded,
+    ToolUsage,
 )
 from eikon_engine.trace.file_name import file_name_for
 from eikon_engine.trace.found_secret import Redaction
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.capture import NetworkCapture
     from eikon_engine.browser.worker import Performed
+    from eikon_engine.completions import ModelResponse
+    from eikon_engine.outcome.outcomes import FailedRequest
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.write import BundleWriter
@@ -62,6 +66,9 @@ class MissionRecorder:
         self._skills = skills
         self._now = options.now
         self._variables = options.variables
+        self._ask = options.ask
+        self.last_action: ActionTrace | None = None
+        """The action that was recorded last, also where it failed."""
         self._attempts = Attempts(writer, self._clean, options.now)
 
     @asynccontextmanager
@@ -105,6 +112,7 @@ class MissionRecorder:
             artifacts=self._keep_picture(attempt, sequence, performed),
         )
         self._writer.add_action(attempt, trace)
+        self.last_action = trace
         self._note_secrets()
         self._warn_of_weak_targets(trace)
         if performed.error is not None:
@@ -130,6 +138,7 @@ class MissionRecorder:
         Raises:
             UnknownSkillError: the registry does not know it.
             SkillError: it failed; the failure is recorded.
+            CompletionError: it asked a model, which failed; that is recorded too.
         """
         attempt = self._current()
         skill = self._skills.named(name)
@@ -148,8 +157,11 @@ class MissionRecorder:
             result=Succeeded(),
         )
         try:
-            output = skill.run(SkillInput(html=render_plain_html(document), url=document.url, parameters=arguments))
-        except SkillError as error:
+            page_input = SkillInput(
+                html=render_plain_html(document), url=document.url, parameters=arguments, ask=self._ask
+            )
+            output = skill.run(page_input)
+        except (CompletionError, SkillError) as error:
             failed = {"result": Failed(code=error.code, message=self._clean(error.message)), "output_recorded": False}
             self._writer.add_skill(attempt, usage.model_copy(update=failed))
             raise
@@ -157,6 +169,40 @@ class MissionRecorder:
             attempt, usage.model_copy(update={"output": self._worker.session.redactor.redact_texts(output)})
         )
         return output
+
+    def tool(self, name: str, arguments: dict[str, JsonValue], *, result: JsonValue = None, error: str = "") -> None:
+        """Note the call of a tool with what it returned, or the error that it raised."""
+        attempt = self._current()
+        sequence = attempt.next_sequence()
+        usage = ToolUsage(
+            id=f"{attempt.id}_tool_{sequence:03d}",
+            sequence=sequence,
+            tool=name,
+            arguments=cast("dict[str, JsonValue]", self.clean_value(arguments)),
+            result=Failed(code="tool-failed", message=self.clean_text(error)) if error else Succeeded(),
+            output=self.clean_value(result),
+        )
+        self._writer.add_tool(attempt, usage)
+
+    def completion(self, response: ModelResponse) -> None:
+        """Note what a language model was asked and answered."""
+        attempt = self._current()
+        sequence = attempt.next_sequence()
+        usage = usage_of(response, f"{attempt.id}_completion_{sequence:03d}", sequence)
+        self._writer.add_completion(attempt, usage)
+
+    @property
+    def failed_requests(self) -> tuple[FailedRequest, ...] | None:
+        """Return the requests of pages that failed so far; None where nobody can tell."""
+        return self._worker.network().failed
+
+    def clean_text(self, text: str) -> str:
+        """Put placeholders and stand-ins in the place of secrets, as everything that is written has them."""
+        return self._clean(text)
+
+    def clean_value(self, value: JsonValue) -> JsonValue:
+        """Do the same to all texts of a value."""
+        return self._worker.session.redactor.redact_texts(value)
 
     async def html(self, *, page: int = 0, frame: str = "") -> str:
         """Return a page as it is now, as HTML and without secrets, for the mission to decide on; nothing is recorded.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from eikon_engine.browser.worker import Performed
+    from eikon_engine.completions import CompletionClient
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.gates import Gates
     from eikon_engine.network.moment import Moment
@@ -68,6 +69,8 @@ class ReplayOptions:
     storage_state: Path | None = None
     """What a live replay begins with instead of the recorded storage state, whose cookies are redacted."""
     skills: SkillRegistry = field(default_factory=default_skills)
+    ask: CompletionClient | None = None
+    """What answers skills that ask a model; without it the recorded responses of the bundle, and no model."""
     reports: tuple[Report, ...] | None = None
     """What is written beside outcome.json and events.jsonl; None for the standard reports."""
     controller: Controller = field(default_factory=GoOn)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
+from eikon_engine.replay.model_answers import bundle_responses
 from eikon_engine.replay.stand_ins import redacted_actions, require_start, secrets_for
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
 from eikon_engine.trace.patch import apply_patch, variables_patch
@@ -18,6 +19,7 @@ from eikon_engine.trace.variables import demand_values, resolved_trace
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eikon_engine.completions import ModelResponse
     from eikon_engine.outcome.outcomes import NetworkMode
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.other_answers import OtherSource
@@ -62,6 +64,8 @@ class Plan:
     """Values of secrets: those that were given, and stand-ins where the recorded network answers."""
     stood_in: tuple[str, ...] = ()
     """Names of the secrets that stand-ins are typed for."""
+    responses: tuple[ModelResponse, ...] = ()
+    """What models answered the skills of the mission, where nothing else answers them."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -102,6 +106,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         VariableMissingError: a variable of the trace has no value.
         SecretMissingError: a secret of the trace was not given, or a storage state whose cookies were redacted.
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
+        ResponsesError: what models answered the skills of the bundle cannot be read, or trusted.
         UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR; no action uses
             a variable that is given.
     """
@@ -120,8 +125,15 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
             _require(step, options, secrets)
             steps.append(PlannedStep(subgoal=subgoal, number=number, position=position, step=step))
         subgoals.append(PlannedSubgoal(subgoal=subgoal, number=number, steps=tuple(steps)))
-    stood_in = tuple(sorted(secrets.keys() - options.secrets.keys()))
-    return Plan(bundle=bundle, network=network, subgoals=tuple(subgoals), urls=urls, secrets=secrets, stood_in=stood_in)
+    return Plan(
+        bundle=bundle,
+        network=network,
+        subgoals=tuple(subgoals),
+        urls=urls,
+        secrets=secrets,
+        stood_in=tuple(sorted(secrets.keys() - options.secrets.keys())),
+        responses=bundle_responses(bundle, options),
+    )
 
 
 def _with_variables(bundle: Bundle, given: Mapping[str, str]) -> Bundle:

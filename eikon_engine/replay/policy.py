@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from eikon_engine.divergence.dependents import dependents
 from eikon_engine.divergence.effects import touched_effect
 from eikon_engine.divergence.masks import mask_page
-from eikon_engine.errors import SkillError
+from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.replay.label import step_label
+from eikon_engine.replay.model_answers import KnownAnswers
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page
@@ -96,10 +97,15 @@ class EffectsPolicy:
         document = next((each for each in page.frames if source is not None and each.path == source.frame), None)
         if document is None:
             return None
-        given = SkillInput(html=render_plain_html(document), url=document.url, parameters=usage.parameters)
+        given = SkillInput(
+            html=render_plain_html(document),
+            url=document.url,
+            parameters=usage.parameters,
+            ask=KnownAnswers(self.plan),
+        )
         try:
             return self.skills.named(usage.skill).run(given)
-        except SkillError as error:
+        except (CompletionError, SkillError) as error:
             return f"{error.code}: {error.message}"
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 import click
 
+from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.gates import Gates
@@ -146,7 +148,8 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     "--allow-unverifiable", is_flag=True, help="End with 0 where nothing diverged and something cannot be compared."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the outcome as JSON on standard output.")
-def replay_command(
+@debug_options
+def replay_command(  # noqa: PLR0913 - a parameter an option
     *,
     trace: Path,
     timeout: float | None,
@@ -154,6 +157,7 @@ def replay_command(
     secret_file: Path | None,
     allow_unverifiable: bool,
     as_json: bool,
+    debug: DebugChoice,
     **options: Unpack[_SameNamedOptions],
 ) -> int:
     """Replay a recorded browser mission and compare everything that was recorded.
@@ -161,27 +165,25 @@ def replay_command(
     Exit status: 0 faithful, 1 diverged or a gate failed, 2 usage, 3 unverifiable, 65 unreadable trace or gates,
     69 no browser, 70 our own fault, 78 something the trace asks for is not here, 130 interrupted.
     """
-    from eikon_engine.errors import InternalError, ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.errors import InternalError  # noqa: PLC0415 - `--help` stays quick
     from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
     from eikon_engine.replay.secret_sources import gather_secrets  # noqa: PLC0415 - as above
+    from eikon_engine.trace.redaction import Redactor  # noqa: PLC0415 - as above
 
-    with Display() as display:
+    known = gather_secrets(secrets, secret_file)
+    with debugging(debug, clean=Redactor(known).text if known else None) as responses, Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
                 timeout_ms=timeout * 1000 if timeout is not None else None,
-                secrets=gather_secrets(secrets, secret_file),
+                secrets=known,
+                ask=None if responses is None else responses.client,
                 readers=(display.read,),
                 **options,
             )
         )
-        try:
-            engine.replay(trace)
-        except ReplayDivergenceError as divergence:
-            display.say(divergence.message)
-        finally:
-            _conclude(engine, display, as_json=as_json)
+        _replay(engine, trace, display, as_json=as_json)
     if engine.last_run is None:
         message = "the replay ended without an outcome"
         raise InternalError(message)
@@ -214,6 +216,18 @@ class _SameNamedOptions(TypedDict):
     on_divergence: OnDivergence
     browser_path: Path | None
     storage_state: Path | None
+
+
+def _replay(engine: ReplayEngine, trace: Path, display: Display, *, as_json: bool) -> None:
+    """Replay, and say how it went, whatever ends it."""
+    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
+
+    try:
+        engine.replay(trace)
+    except ReplayDivergenceError as divergence:
+        display.say(divergence.message)
+    finally:
+        _conclude(engine, display, as_json=as_json)
 
 
 def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:

@@ -15,10 +15,11 @@ from eikon_engine.divergence.masked_requests import compared_changes
 from eikon_engine.divergence.masks import apply_masks
 from eikon_engine.divergence.result import UNKNOWN_FAILURE
 from eikon_engine.divergence.skill import detect_skill
-from eikon_engine.errors import SkillError
+from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.outcome.explanation import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.replay.label import label, step_label
+from eikon_engine.replay.model_answers import client_for
 from eikon_engine.replay.policy import EffectsPolicy
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.bundle_path import inside
@@ -64,6 +65,7 @@ class StepRunner:
         self._masks = (*plan.trace.masks, *options.masks)
         policy = EffectsPolicy(plan=plan, skills=options.skills, masks=self._masks)
         self._policy = policy if options.policy == "effects" else None
+        self._ask = client_for(plan, options)
         self._clock = environment.clock
         self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, environment)
         self._misses_seen = 0
@@ -287,10 +289,12 @@ class StepRunner:
         document = next((frame for frame in snapshot.frames if frame.path == usage.source.frame), None)
         if document is None:
             return None, None, (f"the stored snapshot has no frame {usage.source.frame!r}",)
-        page = SkillInput(html=render_plain_html(document), url=usage.source.url, parameters=usage.parameters)
+        page = SkillInput(
+            html=render_plain_html(document), url=usage.source.url, parameters=usage.parameters, ask=self._ask
+        )
         try:
             return Succeeded(), skill.run(page), ()
-        except SkillError as error:
+        except (CompletionError, SkillError) as error:
             return Failed(code=error.code, message=error.message), None, ()
 
 

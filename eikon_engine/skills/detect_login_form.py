@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final, Literal
 
-from eikon_engine.skills.document import Document, parent_element, parse_document, selector_of
-from eikon_engine.skills.login_form import FormScope, LoginForm, is_button, judge, kind_of
-from eikon_engine.skills.parameters import Parameters, read_parameters
+from eikon_engine.skills.document import Document, parent_element, selector_of
+from eikon_engine.skills.form_owner import form_action, form_owner
+from eikon_engine.skills.login_form import Confidence, FormScope, LoginForm, is_button, judge, kind_of
+from eikon_engine.skills.parameters import Parameters
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.skills.typed_skill import Output, TypedSkill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from selectolax.lexbor import LexborNode
 
-    from eikon_engine.skills.protocol import SkillInput
-    from eikon_engine.trace.json_value import JsonValue
-
-_NAME: Final = "detect_login_form"
 _CONTROLS: Final = "input,button,[role=button]"
 
 
@@ -24,24 +23,51 @@ class LoginParameters(Parameters):
     """Take none."""
 
 
-class DetectLoginForm:
+class FoundLogin(Output):
+    """One login form, and the selectors needed to use it."""
+
+    action: str | None
+    """Absolute address it is sent to; null outside of a form."""
+    method: Literal["get", "post"] | None
+    username_selector: str | None
+    password_selector: str | None
+    submit_selector: str | None
+    confidence: Confidence
+    signals: tuple[str, ...]
+
+
+class Logins(Output):
+    """The login forms of a page."""
+
+    present: bool
+    forms: tuple[FoundLogin, ...]
+
+
+class DetectLoginForm(TypedSkill[LoginParameters, Logins]):
     """Return every login form of a page with the selectors needed to use it."""
 
-    name: ClassVar[str] = _NAME
-    version: ClassVar[int] = 1
-    description: ClassVar[str] = "Detect login forms and the selectors of their fields."
+    name = "detect_login_form"
+    version = 1
+    description = "Detect login forms and the selectors of their fields."
+    parameters = LoginParameters
+    output = Logins
+    example = SkillInput(
+        html="<form id=signin method=post><input name=user><input type=password><button>Log in</button></form>",
+        url="https://site.example/",
+    )
 
-    def run(self, page: SkillInput) -> JsonValue:
-        """Return `present` and `forms`; a page without one is a result, not an error.
+    def look(self, document: Document, parameters: LoginParameters) -> Logins:  # noqa: ARG002 - there are none
+        """Judge every form; a page without a login form is a result, not an error."""
+        forms = tuple(_described(document, login) for login in find_logins(document))
+        return Logins(present=bool(forms), forms=forms)
 
-        Raises:
-            SkillError: a parameter was given.
-        """
-        read_parameters(LoginParameters, page, _NAME)
-        document = parse_document(page)
-        found = [login for scope in _scopes(document) if (login := judge(scope)) is not None]
-        forms: list[JsonValue] = [_described(document, login, page.url) for login in found]
-        return {"present": bool(forms), "forms": forms}
+
+def find_logins(document: Document) -> Iterator[LoginForm]:
+    """Give the login forms of a page in document order."""
+    for scope in _scopes(document):
+        login = judge(scope)
+        if login is not None:
+            yield login
 
 
 def _scopes(document: Document) -> Iterator[FormScope]:
@@ -51,7 +77,7 @@ def _scopes(document: Document) -> Iterator[FormScope]:
     for control in document.tree.css(_CONTROLS):
         if control.tag == "input" and kind_of(control) == "hidden":
             continue
-        owner = _owner(document, control)
+        owner = form_owner(document, control)
         if owner is None:
             loose.append(control)
         else:
@@ -60,16 +86,6 @@ def _scopes(document: Document) -> Iterator[FormScope]:
         if form.mem_id in owned:
             yield FormScope(form=form, controls=tuple(owned[form.mem_id]))
     yield from _loose_scopes(loose)
-
-
-def _owner(document: Document, control: LexborNode) -> LexborNode | None:
-    named = control.attributes.get("form")
-    if named:
-        return next((form for form in document.tree.css("form[id]") if form.attributes.get("id") == named), None)
-    current = parent_element(control)
-    while current is not None and current.tag != "form":
-        current = parent_element(current)
-    return current
 
 
 def _loose_scopes(loose: list[LexborNode]) -> Iterator[FormScope]:
@@ -90,19 +106,18 @@ def _loose_scopes(loose: list[LexborNode]) -> Iterator[FormScope]:
         yield FormScope(form=None, controls=inside)
 
 
-def _described(document: Document, login: LoginForm, url: str) -> dict[str, JsonValue]:
+def _described(document: Document, login: LoginForm) -> FoundLogin:
     form = login.scope.form
-    attributes = form.attributes if form is not None else {}
-    action = attributes.get("action")
-    return {
-        "action": None if form is None else (document.absolute(action) if action else url),
-        "method": None if form is None else ("post" if (attributes.get("method") or "").lower() == "post" else "get"),
-        "username_selector": _selector(document, login.username),
-        "password_selector": _selector(document, login.password),
-        "submit_selector": _selector(document, login.submit),
-        "confidence": login.confidence,
-        "signals": list(login.signals),
-    }
+    method = "post" if form is not None and (form.attributes.get("method") or "").lower() == "post" else "get"
+    return FoundLogin(
+        action=None if form is None else form_action(document, form),
+        method=None if form is None else ("post" if method == "post" else "get"),
+        username_selector=_selector(document, login.username),
+        password_selector=_selector(document, login.password),
+        submit_selector=_selector(document, login.submit),
+        confidence=login.confidence,
+        signals=login.signals,
+    )
 
 
 def _selector(document: Document, node: LexborNode | None) -> str | None:

@@ -25,8 +25,8 @@ _ORIGIN: Final = re.compile(r"https?://[^\s/?#\[\]]+(?=[/?#]|$)")
 _FROM_ROOT: Final = re.compile(r"(?:/[\w%~+,=-][\w%~+,=.-]*)+/?(?:\?[\w%~+,=&.-]+)?")
 """Addresses that need no resolving but the origin; the others go the long way."""
 _INVISIBLE: Final = re.compile("[\u00ad\u200b\u200c\u200d\u2060\ufeff]")
-_SILENT: Final = frozenset({"script", "style", "noscript", "template", "head"})
-_INLINE: Final = frozenset(
+SILENT: Final = frozenset({"script", "style", "noscript", "template", "head"})
+INLINE: Final = frozenset(
     [
         "a",
         "abbr",
@@ -72,7 +72,10 @@ class Document:
     """Hold one parsed page: its tree with shadow roots opened, and the address its links start from."""
 
     tree: LexborHTMLParser
+    url: str
+    """Address of the page."""
     base_url: str
+    """Address that relative ones are resolved against."""
     origin: str
     """Scheme and host of the base address; empty when it has none."""
 
@@ -106,9 +109,10 @@ def parse_document(page: SkillInput) -> Document:
     """Parse a page; declarative shadow roots become ordinary content of their `<template>`, others stay shut."""
     tree = LexborHTMLParser(page.html.encode("utf-8", "replace"))
     _open_shadow_roots(tree)
-    base_url = _base_url(tree, page.url)
+    url = page.url.encode("utf-8", "replace").decode()
+    base_url = _base_url(tree, url)
     origin = _ORIGIN.match(base_url)
-    return Document(tree=tree, base_url=base_url, origin="" if origin is None else origin.group())
+    return Document(tree=tree, url=url, base_url=base_url, origin="" if origin is None else origin.group())
 
 
 def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode, ...]:
@@ -118,7 +122,7 @@ def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode,
         SkillError: the selector is no CSS that works without a browser.
     """
     try:
-        return tuple(found for found in node.css(css) if found != node)
+        return tuple(found for found in node.css(css) if found.mem_id != node.mem_id)
     except SelectolaxError as error:
         raise SkillError(_bad_selector(css, purpose)) from error
 
@@ -142,7 +146,7 @@ def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
     if only.is_text_node and only.next is None:
         return clean(only.text_content or "")
     parts: list[str] = []
-    _collect(node, (_SILENT | without) if without else _SILENT, parts)
+    _collect(node, (SILENT | without) if without else SILENT, parts)
     return clean("".join(parts))
 
 
@@ -216,7 +220,7 @@ def _collect(node: LexborNode, silent: frozenset[str], parts: list[str]) -> None
             if tag == "-text":
                 parts.append(child.text_content or "")
             elif tag != "-comment" and (tag not in silent or is_shadow_root(child)):
-                space = "" if tag in _INLINE else " "
+                space = "" if tag in INLINE else " "
                 parts.append(space)
                 only = child.first_child
                 if only is None:

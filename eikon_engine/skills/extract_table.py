@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from eikon_engine.errors import SkillError
-from eikon_engine.skills.document import Document, parent_element, parse_document, text_of
-from eikon_engine.skills.parameters import Parameters, read_parameters
+from eikon_engine.skills.document import Document, parent_element, text_of
+from eikon_engine.skills.parameters import Parameters
+from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.skills.table_grid import GridRow, read_grid
+from eikon_engine.skills.typed_skill import Output, TypedSkill
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from selectolax.lexbor import LexborNode
-
-    from eikon_engine.skills.protocol import SkillInput
-    from eikon_engine.trace.json_value import JsonValue
 
 _NAME: Final = "extract_table"
 _NO_DATA: Final = frozenset({"presentation", "none"})
@@ -33,30 +32,41 @@ class TableParameters(Parameters):
     """`auto`: the rows of `<thead>`, else the leading rows of nothing but `<th>`, else none."""
 
 
-class ExtractTable:
+class Table(Output):
+    """The rows of a table."""
+
+    columns: tuple[str, ...]
+    """Unique names of the columns."""
+    rows: tuple[dict[str, str | None], ...]
+    """Texts by the name of their column; null where no cell reaches."""
+    row_count: int
+
+
+class ExtractTable(TypedSkill[TableParameters, Table]):
     """Return the rows of one table as records keyed by column name."""
 
-    name: ClassVar[str] = _NAME
-    version: ClassVar[int] = 1
-    description: ClassVar[str] = "Extract the rows of a table, keyed by its column names."
+    name = _NAME
+    version = 1
+    description = "Extract the rows of a table, keyed by its column names."
+    parameters = TableParameters
+    output = Table
+    example = SkillInput(
+        html="<table><tr><th>Name<th>Price</tr><tr><td>Banana<td>1.99</tr></table>", url="https://shop.example/"
+    )
 
-    def run(self, page: SkillInput) -> JsonValue:
-        """Return `columns`, `rows` and `row_count`.
+    def look(self, document: Document, parameters: TableParameters) -> Table:
+        """Read the one table that is wanted.
 
         Raises:
-            SkillError: a parameter is wrong, or the table is not exactly one.
+            SkillError: the table is not exactly one.
         """
-        parameters = read_parameters(TableParameters, page, _NAME)
-        document = parse_document(page)
         rows = read_grid(_wanted_table(document, parameters.selector))
         head = _head_length(rows, parameters.header)
         width = max((len(row.texts) for row in rows), default=0)
         columns = _unique_names(_joined(rows[:head], column) for column in range(width))
         padding = (None,) * width
-        records: list[JsonValue] = [
-            dict(zip(columns, row.texts + padding[len(row.texts) :], strict=True)) for row in rows[head:]
-        ]
-        return {"columns": list(columns), "rows": records, "row_count": len(records)}
+        records = tuple(dict(zip(columns, row.texts + padding[len(row.texts) :], strict=True)) for row in rows[head:])
+        return Table(columns=columns, rows=records, row_count=len(records))
 
 
 def _wanted_table(document: Document, selector: str | None) -> LexborNode:
@@ -86,7 +96,7 @@ def _not_one_table(tables: Sequence[LexborNode]) -> str:
 def _described(number: int, table: LexborNode) -> str:
     caption = next((text_of(child) for child in table.iter() if child.tag == "caption"), "")
     identity = table.attributes.get("id")
-    rows = sum(1 for row in table.css("tr") if _table_of(row) == table)
+    rows = sum(1 for row in table.css("tr") if (around := _table_of(row)) is not None and around.mem_id == table.mem_id)
     size = "1 row" if rows == 1 else f"{rows} rows"
     parts = (f"table {number}", f'"{caption}"' if caption else "", f"id={identity}" if identity else "", size)
     return ", ".join(part for part in parts if part)

@@ -119,7 +119,7 @@ def _username(controls: Iterable[LexborNode], password: LexborNode | None) -> Le
     """Choose by autocomplete, then by type, then by name, then the last text field before the password."""
     fields: list[LexborNode] = []
     for control in controls:
-        if control == password:
+        if password is not None and control.mem_id == password.mem_id:
             break
         if control.tag == "input" and kind_of(control) in _TEXT_TYPES:
             fields.append(control)

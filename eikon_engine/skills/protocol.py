@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import BaseModel
+
+    from eikon_engine.completions import CompletionClient
     from eikon_engine.trace.json_value import JsonValue
 
 
@@ -21,6 +24,8 @@ class SkillInput:
     url: str
     """Address of the document; relative addresses are resolved against it."""
     parameters: Mapping[str, JsonValue] = field(default_factory=lambda: MappingProxyType({}))
+    ask: CompletionClient | None = None
+    """What answers questions to a model; None where there is none."""
 
 
 class Skill(Protocol):
@@ -38,8 +43,16 @@ class Skill(Protocol):
     def description(self) -> str:
         """One line for lists of skills."""
 
+    @property
+    def parameters(self) -> type[BaseModel]:
+        """Model of its parameters."""
+
+    @property
+    def output(self) -> type[BaseModel]:
+        """Model of its output."""
+
     def run(self, page: SkillInput) -> JsonValue:
-        """Return the result for this page.
+        """Return the result for this page, as JSON of the output's model.
 
         Raises:
             SkillError: a parameter is unknown or wrong, or the page lacks what the skill works on.

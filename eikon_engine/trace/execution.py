@@ -15,6 +15,7 @@ from eikon_engine.trace.mask import Mask
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import FiniteJson, Record
 from eikon_engine.trace.timeline import Moved
+from eikon_engine.trace.token_usage import TokenUsage
 from eikon_engine.trace.volatile import VolatileRule
 
 TRACE_VERSION: Final = 4
@@ -148,10 +149,22 @@ class CompletionUsage(Record):
     id: str
     sequence: int = Field(ge=1)
     model: str | None = None
+    """As it was asked for."""
     prompt: FiniteJson
     """A text, or messages in the form of the model."""
     response: FiniteJson = None
     result: Result
+    metric_id: str | None = None
+    """What the answer was for. This and what follows is that of a recorded response, null where there is none."""
+    sample_index: int | None = Field(default=None, ge=0)
+    file_path: str = ""
+    parameters: dict[str, FiniteJson] = Field(default_factory=dict)
+    prompt_digest: str | None = None
+    answered_by: str | None = None
+    """The model as the answer names it."""
+    usage: TokenUsage = TokenUsage()
+    finish_reason: str | None = None
+    duration_seconds: float | None = Field(default=None, ge=0)
 
 
 class SubgoalTrace(Record):

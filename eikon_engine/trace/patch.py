@@ -22,6 +22,7 @@ from eikon_engine.trace.edits import (
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Result
 from eikon_engine.trace.mask import Mask, describe_mask
+from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput, set_page_intent, set_skill_output
 from eikon_engine.trace.observation import Observation
 from eikon_engine.trace.record import Record
 from eikon_engine.trace.regroup import delete_step, merge_attempts, split_attempt
@@ -101,6 +102,8 @@ Operation: TypeAlias = Annotated[
     | SetObservation
     | SetEnvironment
     | SetTimeline
+    | SetSkillOutput
+    | SetPageIntent
     | SetFields
     | DeleteStep
     | SplitAttempt
@@ -181,6 +184,10 @@ def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
             return "state the environment"
         case SetTimeline(timeline=timeline):
             return f"bring {counted(len(timeline), 'part')} of the recorded network when waiting pages ask for them"
+        case SetSkillOutput(skill=skill):
+            return f"take a new output for {skill}"
+        case SetPageIntent(page_intent=name, intent=intent):
+            return f"take the page of {name} for {intent}"
         case _:
             return describe_edit(operation)
 
@@ -201,6 +208,10 @@ def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # 
             return _with_action(trace, name, lambda action: _with_budget(action, operation))
         case SetObservation(action=name):
             return _with_action(trace, name, lambda action: _with_baseline(action, operation))
+        case SetSkillOutput():
+            return set_skill_output(trace, operation)
+        case SetPageIntent():
+            return set_page_intent(trace, operation)
         case _:
             return _with_note(trace, _edited(trace, operation), operation)
 

@@ -16,23 +16,31 @@ class Record(BaseModel):
 
 MAX_DEPTH: Final = 100
 """Levels of lists and objects in one JSON value; the parser ends at 200 for the whole file."""
+_SIMPLE: Final = frozenset({str, int, bool, type(None)})
 
 
 def _readable(value: JsonValue) -> JsonValue:
     """Refuse what would not read back: numbers that the writer turns into null, and nesting the parser refuses."""
-    pending: list[tuple[int, JsonValue]] = [(0, value)]
-    while pending:
-        depth, item = pending.pop()
-        if depth > MAX_DEPTH:
-            message = f"wanted at most {MAX_DEPTH} levels of lists and objects, found more"
-            raise ValueError(message)
-        if isinstance(item, dict):
-            pending.extend((depth + 1, member) for member in item.values())
-        elif isinstance(item, list):
-            pending.extend((depth + 1, element) for element in item)
-        elif isinstance(item, float) and not math.isfinite(item):
-            message = f"wanted finite numbers, found {item}; use null"
-            raise ValueError(message)
+    level: list[JsonValue] = [value]
+    depth = 0
+    while level:
+        below: list[JsonValue] = []
+        for item in level:
+            if isinstance(item, dict):
+                members = list(item.values())
+            elif isinstance(item, list):
+                members = item
+            elif isinstance(item, float) and not math.isfinite(item):
+                message = f"wanted finite numbers, found {item}; use null"
+                raise ValueError(message)
+            else:
+                continue
+            if members and depth == MAX_DEPTH:
+                message = f"wanted at most {MAX_DEPTH} levels of lists and objects, found more"
+                raise ValueError(message)
+            below += [member for member in members if type(member) not in _SIMPLE]
+        level = below
+        depth += 1
     return value
 
 

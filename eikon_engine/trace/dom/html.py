@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot
 
-_VOID: Final = frozenset(
+VOID: Final = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr"}
 )
-_EMPTIED: Final = frozenset({"iframe", "noscript", "noembed", "noframes"})
+EMPTIED: Final = frozenset({"iframe", "noscript", "noembed", "noframes"})
 _UNPARSED: Final = frozenset({"plaintext", "xmp"})
 """Elements without escaping, served as `pre`."""
-_NEWLINE_EATERS: Final = frozenset({"pre", "textarea", "listing"})
-_EMBEDDERS: Final = frozenset({"object", "embed", "iframe", "frame"})
+NEWLINE_EATERS: Final = frozenset({"pre", "textarea", "listing"})
+EMBEDDERS: Final = frozenset({"object", "embed", "iframe", "frame"})
 _TAG: Final = re.compile(r"[A-Za-z][\w:.\-]*")
 _ATTRIBUTE: Final = re.compile(r"[^\s\x00-\x20\x7f\"'<>/=]+")
 _SCRIPT_URL: Final = re.compile(
@@ -31,6 +31,12 @@ _MARKUP_IN_STYLE: Final = re.compile(r"<(?=[a-zA-Z/!?])")
 _LISTENER: Final = re.compile(r"on[a-z]+", re.IGNORECASE)
 _MASK: Final = "********"
 _OWN: Final = "data-eikon-own"
+PLAIN_HEAD: Final = f'<meta charset="utf-8" {_OWN}="">'
+"""Written first into every head."""
+SHADOW_START: Final = '<template shadowrootmode="open">'
+SHADOW_END: Final = "</template>"
+NO_ELEMENT: Final = "#document"
+"""Tag of a document without a root."""
 
 
 def render_html(frame: FrameSnapshot, *, frames: Iterable[FrameSnapshot] = (), base_url: str | None = None) -> str:
@@ -73,10 +79,9 @@ class _Page:
 def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) -> str:
     """Write one document whose inner documents are written."""
     has_base = any(node.tag == "base" and node.attribute("href") is not None for node in frame.root.walk())
-    base = f'<base href="{_escaped(base_url)}" {_OWN}="">' if base_url and not has_base else ""
-    page = _Page(head=f'<meta charset="utf-8" {_OWN}="">{base}', srcdocs=_inner_documents(frame, rendered))
-    if frame.doctype:
-        page.out.append(_doctype(frame.doctype))
+    base = f'<base href="{escaped(base_url)}" {_OWN}="">' if base_url and not has_base else ""
+    page = _Page(head=f"{PLAIN_HEAD}{base}", srcdocs=_inner_documents(frame, rendered))
+    page.out.append(doctype_of(frame.doctype))
     has_head = any(node.tag == "head" for node in frame.root.children)
     waiting: list[DomNode | str] = [frame.root]
     while waiting:
@@ -84,59 +89,90 @@ def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) ->
         if isinstance(item, str):
             page.out.append(item)
         elif item.text is not None:
-            page.out.append(_escaped(item.text))
-        elif item.tag != "#document" and not _is_dropped(item):
+            page.out.append(escaped(item.text))
+        elif item.tag != NO_ELEMENT and not is_dropped(item):
             below = list(_element(item, page))
             if item is frame.root and not has_head:
-                page.out.append(f"<head {_OWN}>{page.head}</head>")
+                page.out.append(added_head(page.head))
             waiting.extend(reversed(below))
-    return "".join(page.out).replace("\r", "&#13;").replace("\x00", "")
+    return joined(page.out)
+
+
+def start_tag(node: DomNode, *, srcdoc: str = "", selected: bool = False) -> str:
+    """Write the start tag of an element; `srcdoc` is the document in a frame element."""
+    attributes = "".join(f' {name}="{escaped(value)}"' for name, value in _attributes(node, srcdoc, selected=selected))
+    return f"<{served_tag(node.tag, node.namespace)}{attributes}>"
+
+
+def served_tag(tag: str, namespace: str) -> str:
+    """Return the tag under which an element is served."""
+    if not _TAG.fullmatch(tag):
+        return "x-unknown"
+    return "pre" if namespace == "" and tag in _UNPARSED else tag
+
+
+def added_head(head: str) -> str:
+    """Write the head of a document that has none."""
+    return f"<head {_OWN}>{head}</head>"
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Join the parts of a page, without what a parser would change."""
+    return "".join(parts).replace("\r", "&#13;").replace("\x00", "")
 
 
 def _element(node: DomNode, page: _Page) -> Iterator[DomNode | str]:
     """Write the start tag of an element and yield what follows it."""
     is_html = node.namespace == ""
-    tag = node.tag if _TAG.fullmatch(node.tag) else "x-unknown"
-    if is_html and tag in _UNPARSED:
-        tag = "pre"
+    tag = served_tag(node.tag, node.namespace)
     if is_html and tag == "select":
         page.selected |= _chosen(node)
-    attributes = "".join(f' {name}="{_escaped(value)}"' for name, value in _attributes(node, page))
-    page.out.append(f"<{tag}{attributes}>")
+    page.out.append(start_tag(node, srcdoc=page.srcdocs.get(id(node), ""), selected=id(node) in page.selected))
     if is_html and tag == "head":
         page.out.append(page.head)
-    if is_html and tag in _VOID:
+    if is_html and tag in VOID:
         return
     if node.shadow is not None:
-        yield '<template shadowrootmode="open">'
+        yield SHADOW_START
         yield from node.shadow
-        yield "</template>"
-    if is_html and tag in _NEWLINE_EATERS:
+        yield SHADOW_END
+    if is_html and tag in NEWLINE_EATERS:
         yield "\n"
     if is_html and tag == "style":
-        yield _style_text(node)
+        yield style_text(child.text for child in node.children if child.text is not None)
     elif is_html and tag == "textarea":
-        yield _escaped(_text_state(node, "value"))
-    elif not (is_html and tag in _EMPTIED):
+        yield escaped(text_state(node, "value"))
+    elif not (is_html and tag in EMPTIED):
         yield from node.children
     yield f"</{tag}>"
 
 
-def _attributes(node: DomNode, page: _Page) -> Iterator[tuple[str, str]]:
+def _attributes(node: DomNode, srcdoc: str, *, selected: bool) -> Iterator[tuple[str, str]]:
     """Yield the attributes that are safe to serve, then those that stand for the state."""
     for name, value in node.attributes:
         low = name.lower()
-        if _LISTENER.fullmatch(low) or low in {"srcdoc", _OWN} or not _ATTRIBUTE.fullmatch(name):
+        if not is_served(name):
             continue
         if node.tag == "template" and low.startswith("shadowroot"):
             continue
         yield name, _neutral(node, low, value)
     if node.tag == "iframe":
         # Without it, an unknown frame would be fetched from its `src`.
-        yield "srcdoc", page.srcdocs.get(id(node), "")
+        yield "srcdoc", srcdoc
     yield from _state_attributes(node)
-    if id(node) in page.selected:
+    if selected:
         yield "selected", ""
+
+
+def is_served(name: str) -> bool:
+    """Tell whether an attribute may be served: no listener, and a name that a parser reads as one."""
+    low = name.lower()
+    return not _LISTENER.fullmatch(low) and low not in {"srcdoc", _OWN} and bool(_ATTRIBUTE.fullmatch(name))
+
+
+def may_run(value: str) -> bool:
+    """Tell whether a value has a script address anywhere; the attribute decides what becomes of it."""
+    return ":" in value and _SCRIPT_URL.search(value) is not None
 
 
 def _state_attributes(node: DomNode) -> Iterator[tuple[str, str]]:
@@ -146,14 +182,14 @@ def _state_attributes(node: DomNode) -> Iterator[tuple[str, str]]:
     if node.state_of("open") is True:
         yield "open", ""
     if node.tag == "input" and node.state_of("value") is not None:
-        value = _text_state(node, "value")
+        value = text_state(node, "value")
         if node.state_of("masked") and node.state_of("filled"):
             value = _MASK
         if value:
             yield "value", value
 
 
-def _text_state(node: DomNode, name: str) -> str:
+def text_state(node: DomNode, name: str) -> str:
     """Return a state that is a text."""
     value = node.state_of(name)
     return value if isinstance(value, str) else ""
@@ -172,12 +208,12 @@ def _neutral(node: DomNode, name: str, value: str) -> str:
     start = value.lstrip(_BLANKS_BEFORE_URL)
     if _SCRIPT_URL.match(start) or (node.namespace and _SCRIPT_URL.search(value)):
         return "about:blank"
-    if node.tag in _EMBEDDERS and (_DATA_URL.match(start) or (node.tag == "frame" and name == "src")):
+    if node.tag in EMBEDDERS and (_DATA_URL.match(start) or (node.tag == "frame" and name == "src")):
         return "about:blank"
     return value
 
 
-def _is_dropped(node: DomNode) -> bool:
+def is_dropped(node: DomNode) -> bool:
     """Tell whether an element may not be served: scripts and pages that send the reader elsewhere."""
     tag = node.tag.lower()
     if tag == "script" or tag.endswith(":script"):
@@ -185,10 +221,9 @@ def _is_dropped(node: DomNode) -> bool:
     return tag == "meta" and (node.attribute("http-equiv") or "").strip().lower() == "refresh"
 
 
-def _style_text(node: DomNode) -> str:
+def style_text(texts: Iterable[str]) -> str:
     """Return a style sheet in which nothing can be taken for markup, wherever the parser meets it."""
-    text = "".join(child.text for child in node.children if child.text is not None)
-    return _MARKUP_IN_STYLE.sub(r"\\3c ", text)
+    return _MARKUP_IN_STYLE.sub(r"\\3c ", "".join(texts))
 
 
 def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[int, str]:
@@ -198,7 +233,7 @@ def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[
     found: dict[int, str] = {}
     order = 0
     for index, node in enumerate(frame.root.walk()):
-        if node.tag not in _EMBEDDERS and index not in noted:
+        if node.tag not in EMBEDDERS and index not in noted:
             continue
         place = noted.get(index, order if not noted else -1)
         order += 1
@@ -206,15 +241,17 @@ def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[
     return found
 
 
-def _doctype(doctype: str) -> str:
-    """Write a doctype from its name, public and system id."""
+def doctype_of(doctype: str) -> str:
+    """Write a doctype from its name, public and system id; nothing for none."""
+    if not doctype:
+        return ""
     name, public, system = (*(part.replace('"', "").replace(">", "") for part in doctype.split("|")), "", "")[:3]
     if public:
         return f'<!DOCTYPE {name} PUBLIC "{public}"' + (f' "{system}">' if system else ">")
     return f'<!DOCTYPE {name} SYSTEM "{system}">' if system else f"<!DOCTYPE {name}>"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Escape a text for element content and quoted attribute values."""
     if "&" in text:
         text = text.replace("&", "&amp;")

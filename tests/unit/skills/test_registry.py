@@ -5,8 +5,20 @@ from __future__ import annotations
 import pytest
 
 from eikon_engine.errors import UnknownSkillError, UsageError
-from eikon_engine.skills import SkillInput, SkillRegistry, default_skills
-from eikon_engine.trace.json_value import JsonValue
+from eikon_engine.skills import Output, Parameters, Skill, SkillInput, SkillRegistry, default_skills
+from eikon_engine.skills.builtin import BUILT_IN
+from eikon_engine.skills.foreign_skill import lacking
+from eikon_engine.trace.json_value import JsonValue, canonical_json
+
+
+class NoParameters(Parameters):
+    """Take none."""
+
+
+class Length(Output):
+    """How long a page is."""
+
+    characters: int
 
 
 class TitleLength:
@@ -15,20 +27,34 @@ class TitleLength:
     name = "title_length"
     version = 1
     description = "Count the characters of a page."
+    parameters = NoParameters
+    output = Length
 
     def run(self, page: SkillInput) -> JsonValue:
         """Return the number of characters."""
-        return len(page.html)
+        return {"characters": len(page.html)}
 
 
-def test_default_skills_are_the_three_built_in_ones() -> None:
-    """The built-in table holds each built-in skill under its own name."""
+def test_default_skills_are_the_built_in_ones() -> None:
+    """The built-in table holds each built-in skill under its own name, in the order of the names."""
     registry = default_skills()
 
-    assert registry.names == ("detect_login_form", "extract_listing", "extract_table")
+    assert registry.names == tuple(skill.name for skill in BUILT_IN)
     assert [registry.named(name).name for name in registry.names] == list(registry.names)
     assert [skill.name for skill in registry] == list(registry.names)
-    assert len(registry) == 3
+    assert len(registry) == len(BUILT_IN)
+
+
+@pytest.mark.parametrize("skill", BUILT_IN, ids=lambda skill: skill.name)
+def test_every_built_in_skill_is_whole(skill: Skill) -> None:
+    """Each has a version, one line, models with a schema, and an example that its own output model takes."""
+    assert lacking(skill, skill.name) is None
+    assert skill.parameters.model_json_schema()["additionalProperties"] is False
+    assert skill.output.model_json_schema(mode="serialization")["type"] == "object"
+    example: SkillInput | None = getattr(skill, "example", None)
+    assert example is not None or skill.name == "ask_page"
+    if example is not None:
+        skill.output.model_validate_json(canonical_json(skill.run(example)))
 
 
 def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
@@ -37,7 +63,7 @@ def test_unknown_skill_names_the_known_ones_and_the_nearest() -> None:
         default_skills().named("extract_tabel")
 
     assert raised.value.message == (
-        "unknown skill 'extract_tabel'; known skills: detect_login_form, extract_listing, extract_table; "
+        f"unknown skill 'extract_tabel'; known skills: {', '.join(skill.name for skill in BUILT_IN)}; "
         "did you mean extract_table?"
     )
 
@@ -55,7 +81,7 @@ def test_extended_returns_a_new_registry() -> None:
     after = before.extended(TitleLength())
 
     assert "title_length" not in before.names
-    assert after.named("title_length").run(SkillInput(html="abc", url="https://site.example/")) == 3
+    assert after.named("title_length").run(SkillInput(html="abc", url="https://site.example/")) == {"characters": 3}
 
 
 def test_a_name_given_twice_is_refused() -> None:

@@ -1,0 +1,281 @@
+"""`eikon run`: record a scenario, or replay a recording of it."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
+
+import click
+
+from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from eikon_engine.completions import CompletionClient
+    from eikon_engine.completions.debug_dir import DebugDir
+    from eikon_engine.scenario.open_folder import RunResult
+    from eikon_engine.scenario.options import ScenarioOptions
+    from eikon_engine.scenario.read import ScenarioFile
+    from eikon_engine.scenario.recording import Recording
+    from eikon_engine.scenario.tool_box import ToolBox
+
+
+@click.command("run", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("file", type=click.Path(path_type=Path), metavar="SCENARIO.yaml")
+@click.option(
+    "--mode",
+    type=click.Choice(["record", "replay"]),
+    default="record",
+    show_default=True,
+    help="Do everything and record it, or replay a recording without executing anything.",
+)
+@click.option(
+    "--fixtures-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="With --mode replay: fixtures folder of the recorded run to replay.",
+)
+@click.option(
+    "--latest", is_flag=True, help="With --mode replay: replay the newest complete recording of the scenario."
+)
+@click.option(
+    "--runs-dir",
+    type=click.Path(path_type=Path),
+    default=Path("runs"),
+    show_default=True,
+    help="Folder of the folders of runs.",
+)
+@click.option("--run-id", metavar="ID", help="Name of the folder of this run.  [default: time and scenario]")
+@click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable; may be repeated.")
+@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
+)
+@click.option(
+    "--redact/--no-redact",
+    default=True,
+    show_default=True,
+    help="With --mode record: whether secrets that nobody named are looked for and replaced by stand-ins.",
+)
+@click.option(
+    "--tools",
+    "modules",
+    multiple=True,
+    metavar="MODULE:NAME",
+    help="With --mode record: a function that is a tool, or a ToolBox, in a Python module; may be repeated.",
+)
+@click.option("--headed", is_flag=True, help="Show the browser.")
+@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@click.option("--no-certify", is_flag=True, help="With --mode record: leave certifying the mission for later.")
+@click.option("--json", "as_json", is_flag=True, help="Print run.json, with the gates, on standard output.")
+@debug_options
+def run_command(
+    *,
+    file: Path,
+    as_json: bool,
+    debug: DebugChoice,
+    **chosen: Unpack[Chosen],
+) -> int:
+    """Record SCENARIO.yaml into a new folder of runs, or replay a recording of it.
+
+    Exit status: 0 done, and every gate passed; 1 failed, diverged, a gate failed, or the mission is not certified; 2
+    usage; 3 something could not be known; 65 the scenario or its recording cannot be read; 69 no browser, or no server
+    of a model; 78 asks for what is not here, also a missing fixture; 130 interrupted.
+    """
+    from eikon_engine.scenario.read import read_scenario
+    from eikon_engine.trace.redaction import Redactor
+
+    _demand_mode(chosen, debug)
+    scenario = read_scenario(file)
+    options = _options(chosen)
+    if chosen["mode"] == "record":
+        from eikon_engine.scenario.record_scenario import record_scenario
+
+        with debugging(debug, clean=Redactor(options.secrets).text) as responses, _live(responses) as live:
+            result = asyncio.run(record_scenario(scenario, replace(options, live=live)))
+    else:
+        from eikon_engine.scenario.replay_scenario import replay_scenario
+
+        with debugging(debug):
+            result = asyncio.run(replay_scenario(scenario, _recording(scenario, chosen), options))
+    return _conclude(result, as_json=as_json)
+
+
+class Chosen(TypedDict):
+    """The options of the command but those of debugging and printing."""
+
+    mode: Literal["record", "replay"]
+    fixtures_dir: Path | None
+    latest: bool
+    runs_dir: Path
+    run_id: str | None
+    variables: tuple[str, ...]
+    secrets: tuple[str, ...]
+    secret_file: Path | None
+    redact: bool
+    modules: tuple[str, ...]
+    headed: bool
+    browser_path: Path | None
+    no_certify: bool
+
+
+def _demand_mode(chosen: Chosen, debug: DebugChoice) -> None:
+    """Make sure that a replay says what it replays, and that nothing is asked for that the mode has no use for.
+
+    Raises:
+        UsageError: it does not, or is.
+    """
+    from eikon_engine.errors import UsageError
+
+    sources = [
+        name for name, given in (("--fixtures-dir", chosen["fixtures_dir"]), ("--latest", chosen["latest"])) if given
+    ]
+    useless: tuple[tuple[str, object], ...] = tuple((name, True) for name in sources)
+    if chosen["mode"] == "replay":
+        if len(sources) != 1:
+            found = " and ".join(sources) or "none"
+            message = f"--mode replay: wanted one of --fixtures-dir DIR and --latest, found {found}; name one recording"
+            raise UsageError(message)
+        useless = (
+            ("--debug-dir", debug.debug_dir),
+            ("--tools", chosen["modules"]),
+            ("--no-certify", chosen["no_certify"]),
+            ("--no-redact", not chosen["redact"]),
+        )
+    for name, given in useless:
+        if given:
+            message = f"--mode {chosen['mode']} has no use for {name}; leave it out"
+            raise UsageError(message)
+
+
+def _options(chosen: Chosen) -> ScenarioOptions:
+    from eikon_engine.replay.secret_sources import gather_secrets
+    from eikon_engine.scenario.options import ScenarioOptions
+    from eikon_engine.trace.variables import demand_whole, parse_variables
+
+    if chosen["run_id"] is not None:
+        demand_whole(chosen["run_id"], "--run-id")
+        _demand_name(chosen["run_id"])
+    return ScenarioOptions(
+        runs=chosen["runs_dir"],
+        run_id=chosen["run_id"],
+        variables=parse_variables(chosen["variables"]),
+        secrets=gather_secrets(chosen["secrets"], chosen["secret_file"]),
+        redact=chosen["redact"],
+        tools=_tools(chosen["modules"]),
+        headless=not chosen["headed"],
+        browser_path=chosen["browser_path"],
+        certify=None if chosen["no_certify"] else _certify,
+        tell=_tell,
+    )
+
+
+def _demand_name(run_id: str) -> None:
+    from eikon_engine.errors import UsageError
+    from eikon_engine.trace.file_name import file_name_for
+
+    if file_name_for(run_id, "") != run_id:
+        message = f"--run-id: wanted letters, digits, '.', '_' and '-', at most 100, found {run_id!r}; choose another"
+        raise UsageError(message)
+
+
+def _tools(modules: tuple[str, ...]) -> ToolBox:
+    """Import tools by their names.
+
+    Raises:
+        UsageError: one is not there, or is no tool.
+    """
+    import sys
+    from importlib import import_module
+
+    from eikon_engine.errors import UsageError
+    from eikon_engine.scenario.tool_box import ToolBox
+
+    box = ToolBox.of()
+    for text in modules:
+        module, _, name = text.partition(":")
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        try:
+            found = getattr(import_module(module), name) if name else None
+        except (ImportError, AttributeError, ValueError) as error:
+            message = f"--tools {text}: wanted MODULE:NAME of a tool, found {type(error).__name__}: {error}"
+            raise UsageError(message) from error
+        if not isinstance(found, ToolBox) and not callable(found):
+            message = f"--tools {text}: wanted MODULE:NAME of a function or a ToolBox, found {type(found).__name__}"
+            raise UsageError(message)
+        box = box.extended(*(found if isinstance(found, ToolBox) else (found,)))
+    return box
+
+
+def _recording(scenario: ScenarioFile, chosen: Chosen) -> Recording:
+    """Open the recording to replay, and say which one it is where that was not said."""
+    from eikon_engine.scenario.recording import latest_recording, passed_over, recording_at
+
+    if chosen["fixtures_dir"] is not None:
+        return recording_at(chosen["fixtures_dir"])
+    recording = latest_recording(chosen["runs_dir"], scenario.scenario.id)
+    for line in passed_over(chosen["runs_dir"], recording):
+        _tell(line)
+    _tell(f"replaying {recording.fixtures.folder}")
+    return recording
+
+
+@contextmanager
+def _live(responses: DebugDir | None) -> Iterator[Callable[[], CompletionClient]]:
+    """Give what makes the client that is asked: the folder of responses that is named, else that of the environment."""
+    from contextlib import ExitStack
+
+    from eikon_engine.completions.openai_client import OpenAIClient
+
+    with ExitStack() as held:
+        if responses is not None:
+            yield lambda: responses.client
+        else:
+            yield lambda: held.enter_context(OpenAIClient.from_environment())
+
+
+async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
+    """Certify the mission, and tell how that went; where it cannot be done, the recording stands as it is."""
+    from eikon_engine.attach.certified import certify_recording
+    from eikon_engine.certify.options import CertifyOptions
+    from eikon_engine.certify.render import render_certification
+    from eikon_engine.errors import EikonError
+
+    chosen = CertifyOptions(secrets=secrets, progress=lambda line: _tell(f"[CERTIFY] {line}"))
+    try:
+        report = await certify_recording(bundle, chosen)
+    except EikonError as error:
+        _tell(f"{bundle}: not certified: {error.message}")
+        return "not certified"
+    if report.status != "certified":
+        _tell(render_certification(report))
+    return report.status
+
+
+def _conclude(result: RunResult, *, as_json: bool) -> int:
+    """Say how the run went, and return the exit status."""
+    import json
+
+    from eikon_engine.scenario.run_note import SUMMARY_FILE
+
+    if as_json:
+        facts = {**result.note.model_dump(mode="json"), "folder": str(result.folder)}
+        gates = [each.model_dump(mode="json") for each in result.gates]
+        click.echo(json.dumps({**facts, "gates": gates, "exit_status": result.exit_status}, indent=1))
+    else:
+        click.echo((result.folder / SUMMARY_FILE).read_text(encoding="utf-8"), nl=False)
+        click.echo(str(result.folder))
+    if result.error is not None:
+        raise result.error
+    return result.exit_status
+
+
+def _tell(line: str) -> None:
+    from eikon_engine.outcome.printable import printable
+
+    click.echo(printable(line), err=True)

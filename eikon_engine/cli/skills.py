@@ -1,0 +1,164 @@
+"""`eikon skills`: what skills there are, what they find on a stored page, and what changed in recorded uses."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.rerun.many import RerunOptions
+    from eikon_engine.rerun.report import BundleRerun, RerunReport
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+@click.group("skills", context_settings=HELP)
+def skills_command() -> None:
+    """Skills are pure functions of a stored page: listed, run on one, and rerun where they were recorded."""
+
+
+@skills_command.command("list", context_settings=HELP)
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def list_command(*, as_json: bool) -> None:
+    """List all skills with version, where they come from and what they do; those that cannot be used are marked."""
+    from eikon_engine.cli.skills_shown import listed, rendered_list
+
+    rows, broken = listed()
+    click.echo(rendered_list(rows, broken, as_json=as_json), nl=False)
+    _warn(broken if not as_json else ())
+
+
+@skills_command.command("show", context_settings=HELP)
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print description, schemas and example as JSON.")
+def show_command(*, name: str, as_json: bool) -> None:
+    """Show what the skill NAME does, its parameters and output as JSON Schemas, and an example."""
+    from eikon_engine.cli.skills_shown import rendered_skill
+
+    click.echo(rendered_skill(name, as_json=as_json), nl=False)
+
+
+@skills_command.command("run", context_settings=HELP)
+@click.argument("name")
+@click.argument("page", type=click.Path(path_type=Path))
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter, JSON or plain text.")
+@click.option("--url", help="Address of the page.  [default: as recorded; of a file of HTML, none]")
+@click.option("--step", help="Id of the action or use of a skill whose page is meant, in a bundle with several.")
+@debug_options
+def run_skill_command(
+    *, name: str, page: Path, params: tuple[str, ...], url: str | None, step: str | None, debug: DebugChoice
+) -> None:
+    """Run the skill NAME on PAGE, a file of HTML or a bundle, and print its output as JSON."""
+    import json
+
+    from eikon_engine.cli.skills_input import read_page, read_params
+    from eikon_engine.skills import SkillInput, default_skills
+
+    skill = default_skills().named(name)
+    html, address = read_page(page, step)
+    with debugging(debug) as responses:
+        given = SkillInput(
+            html=html,
+            url=address if url is None else url,
+            parameters=read_params(params, skill.parameters),
+            ask=None if responses is None else responses.client,
+        )
+        output = skill.run(given)
+    click.echo(json.dumps(output, ensure_ascii=False, indent=1))
+
+
+@skills_command.command("rerun", context_settings=HELP)
+@click.argument("paths", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="BUNDLE|FOLDER…")
+@click.option("--skill", "only", multiple=True, metavar="NAME", help="Rerun this skill only; may be repeated.")
+@click.option("--jobs", type=click.IntRange(1, 256), help="Processes.  [default: one a core]")
+@click.option("--json", "as_json", is_flag=True, help="Print everything as JSON on standard output.")
+@click.option("--accept", "accepted", is_flag=True, help="Write the new outputs into the bundles.")
+@debug_options
+def rerun_command(
+    *,
+    paths: tuple[Path, ...],
+    only: tuple[str, ...],
+    jobs: int | None,
+    as_json: bool,
+    accepted: bool,
+    debug: DebugChoice,
+) -> int:
+    """Run recorded skills again on the pages they worked on, and show what changed.
+
+    Exit status: 0 nothing changed (or it was accepted), 1 something did, 3 something could not be rerun, 65 a bundle
+    cannot be read; the others are shown all the same.
+    """
+    from eikon_engine.outcome.printable import printable
+    from eikon_engine.rerun.find import find_bundles
+    from eikon_engine.rerun.many import RerunOptions
+    from eikon_engine.rerun.render import render_total
+    from eikon_engine.rerun.report import RerunReport
+    from eikon_engine.skills import default_skills
+
+    for name in only:
+        default_skills().named(name)
+    bundles = find_bundles(paths)
+    begin = time.perf_counter()
+    with debugging(debug) as responses:
+        ask = None if responses is None else responses.client
+        options = RerunOptions(only=frozenset(only), jobs=jobs, ask=ask)
+        done = tuple(_shown(bundles, options, accepted=accepted, quiet=as_json))
+    report = RerunReport(bundles=done)
+    if as_json:
+        click.echo(report.model_dump_json(indent=1))
+    click.echo(printable(render_total(report, time.perf_counter() - begin)), err=True)
+    _advise(report, accepted=accepted)
+    return report.exit_status
+
+
+def _shown(bundles: Sequence[Path], options: RerunOptions, *, accepted: bool, quiet: bool) -> Iterator[BundleRerun]:
+    """Rerun bundles, accept what changed where that is wanted, and show each as soon as it is done."""
+    from eikon_engine.outcome.printable import printable
+    from eikon_engine.rerun.accept import accept
+    from eikon_engine.rerun.many import rerun_bundles
+    from eikon_engine.rerun.render import render_bundle
+
+    for number, rerun in enumerate(rerun_bundles(bundles, options), start=1):
+        done = accept(rerun) if accepted else rerun
+        text = render_bundle(done)
+        if text:
+            _progress("")
+        if text and not quiet:
+            click.echo(printable(text), nl=False)
+        _progress(f"{number} of {len(bundles)} bundles")
+        yield done
+    _progress("")
+
+
+def _progress(text: str) -> None:
+    """Keep one line on a terminal that says how far it is; nothing anywhere else."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{text}", nl=False, err=True)
+
+
+def _advise(report: RerunReport, *, accepted: bool) -> None:
+    from eikon_engine.trace.wording import counted
+
+    if not sum(len(bundle.uses) for bundle in report.bundles):
+        click.echo("no use of a skill was found: nothing was compared", err=True)
+    if report.count("changed") and not accepted:
+        click.echo("--accept writes the new outputs into the bundles", err=True)
+    outdated = [bundle.path for bundle in report.bundles if bundle.certificate_outdated]
+    if outdated:
+        number = counted(len(outdated), "certificate")
+        click.echo(f"stale now: {number}, first that of {outdated[0]}; next: eikon certify {outdated[0]}", err=True)
+
+
+def _warn(broken: Sequence[str]) -> None:
+    from eikon_engine.outcome.printable import printable
+
+    for line in broken:
+        click.echo(printable(f"broken: {line}"), err=True)

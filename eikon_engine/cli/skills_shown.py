@@ -1,0 +1,96 @@
+"""Skills as they are listed and shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.outcome.printable import printable
+from eikon_engine.skills import default_skills
+from eikon_engine.skills.foreign_skill import ForeignSkill
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eikon_engine.skills.protocol import Skill, SkillInput
+    from eikon_engine.trace.json_value import JsonValue
+
+BUILT_IN: Final = "built in"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One skill of the list."""
+
+    name: str
+    version: int
+    origin: str
+    description: str
+
+
+def listed() -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """Return all skills that can be used, and what is wrong with the others; imports everything that is installed."""
+    registry = default_skills()
+    rows = tuple(
+        Row(name=each.name, version=each.version, origin=_origin(each), description=each.description)
+        for each in registry
+    )
+    return rows, registry.broken
+
+
+def rendered_list(rows: Sequence[Row], broken: Sequence[str], *, as_json: bool) -> str:
+    """Return the list as a table, or as JSON with the broken ones."""
+    if as_json:
+        text = json.dumps(
+            {"skills": [asdict(row) for row in rows], "broken": list(broken)}, ensure_ascii=False, indent=1
+        )
+        return f"{text}\n"
+    name, origin = (max(len(getattr(row, part)) for row in rows) for part in ("name", "origin"))
+    lines = (f"{row.name:{name}}  {row.version:>3}  {row.origin:{origin}}  {row.description}" for row in rows)
+    return "".join(f"{printable(line)}\n" for line in lines)
+
+
+def rendered_skill(name: str, *, as_json: bool) -> str:
+    """Return what is known of a skill.
+
+    Raises:
+        UnknownSkillError: there is none of this name.
+        SkillBrokenError: it cannot be used.
+    """
+    skill = default_skills().named(name)
+    example: SkillInput | None = getattr(skill, "example", None)
+    schemas: dict[str, JsonValue] = {
+        "parameters": skill.parameters.model_json_schema(),
+        "output": skill.output.model_json_schema(mode="serialization"),
+    }
+    shown: dict[str, JsonValue] = {} if example is None else {"example": _example(skill, example)}
+    if as_json:
+        head: dict[str, JsonValue] = {
+            "name": skill.name,
+            "version": skill.version,
+            "origin": _origin(skill),
+            "description": skill.description,
+        }
+        return f"{_json({**head, **schemas, **shown})}\n"
+    lines = [f"{skill.name}, version {skill.version}, {_origin(skill)}", skill.description]
+    for title, value in {**schemas, **shown}.items():
+        lines += ["", f"{title}:", _json(value)]
+    return printable("\n".join(lines)) + "\n"
+
+
+def _example(skill: Skill, example: SkillInput) -> JsonValue:
+    return {
+        "html": example.html,
+        "url": example.url,
+        "parameters": dict(example.parameters),
+        "output": skill.run(example),
+    }
+
+
+def _origin(skill: Skill) -> str:
+    return skill.origin if isinstance(skill, ForeignSkill) else BUILT_IN
+
+
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)

@@ -1,0 +1,64 @@
+"""Answers of language models: asked for, captured, and replayed without asking.
+
+The names are imported when they are asked for, so that commands which take the options of this package show their help
+at once.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eikon_engine.completions.answered import Answered
+    from eikon_engine.completions.capture import CapturingClient
+    from eikon_engine.completions.client import CompletionClient
+    from eikon_engine.completions.completion import Completion, CompletionRequest, Message
+    from eikon_engine.completions.debug_dir import DebugDir, DebugDirOptions, open_debug_dir
+    from eikon_engine.completions.digest import prompt_digest
+    from eikon_engine.completions.echo import EchoClient
+    from eikon_engine.completions.model_response import ModelResponse
+    from eikon_engine.completions.openai_client import OpenAIClient
+    from eikon_engine.completions.replay import ReplayExecutor
+    from eikon_engine.trace.token_usage import TokenUsage
+
+__all__ = [
+    "Answered",
+    "CapturingClient",
+    "Completion",
+    "CompletionClient",
+    "CompletionRequest",
+    "DebugDir",
+    "DebugDirOptions",
+    "EchoClient",
+    "Message",
+    "ModelResponse",
+    "OpenAIClient",
+    "ReplayExecutor",
+    "TokenUsage",
+    "open_debug_dir",
+    "prompt_digest",
+]
+
+_MODULES = {
+    "Answered": "completions.answered",
+    "CapturingClient": "completions.capture",
+    "Completion": "completions.completion",
+    "CompletionClient": "completions.client",
+    "CompletionRequest": "completions.completion",
+    "DebugDir": "completions.debug_dir",
+    "DebugDirOptions": "completions.debug_dir",
+    "EchoClient": "completions.echo",
+    "Message": "completions.completion",
+    "ModelResponse": "completions.model_response",
+    "OpenAIClient": "completions.openai_client",
+    "ReplayExecutor": "completions.replay",
+    "TokenUsage": "trace.token_usage",
+    "open_debug_dir": "completions.debug_dir",
+    "prompt_digest": "completions.digest",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return getattr(import_module(f"eikon_engine.{_MODULES[name]}"), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)

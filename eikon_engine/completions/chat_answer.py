@@ -1,0 +1,69 @@
+"""The answer of `/chat/completions`, as far as it is used.
+
+Source of the form: https://platform.openai.com/docs/api-reference/chat/object
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from pydantic_core import from_json
+
+from eikon_engine.completions.completion import Completion
+from eikon_engine.errors import CompletionMalformedError
+from eikon_engine.trace.field_errors import shown
+from eikon_engine.trace.token_usage import TokenUsage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_Members: TypeAlias = "Mapping[str, object]"
+
+
+def parse_answer(body: bytes, server: str, model: str) -> Completion:
+    """Read the one text of an answer; servers add members of their own, which are left alone.
+
+    Raises:
+        CompletionMalformedError: it is no JSON, or lacks the text.
+    """
+    try:
+        plain: object = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise _malformed(server, model, "text that is no JSON") from error
+    if not isinstance(plain, dict):
+        raise _malformed(server, model, shown(plain))
+    choices = plain.get("choices")
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], dict):
+        count = len(choices) if isinstance(choices, list) else "no"
+        raise _malformed(server, model, f"{count} choices where one is wanted")
+    reason = _text(choices[0], "finish_reason")
+    message = choices[0].get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if not isinstance(content, str):
+        raise _malformed(server, model, f"no text in its message (finish_reason {reason})")
+    return Completion(text=content, model=_text(plain, "model"), usage=_usage(plain), finish_reason=reason)
+
+
+def _usage(plain: _Members) -> TokenUsage:
+    usage = plain.get("usage")
+    if not isinstance(usage, dict):
+        return TokenUsage()
+    return TokenUsage(
+        prompt_tokens=_count(usage, "prompt_tokens"), completion_tokens=_count(usage, "completion_tokens")
+    )
+
+
+def _count(members: _Members, name: str) -> int | None:
+    value = members.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _text(members: _Members, name: str) -> str | None:
+    value = members.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _malformed(server: str, model: str, found: str) -> CompletionMalformedError:
+    return CompletionMalformedError(
+        f"{server}: wanted a chat completion of {model}, found {found}; check that the server speaks the API of OpenAI"
+    )

@@ -1,0 +1,210 @@
+"""Capture responses into a folder that has none, and replay those of a folder that has."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, Self, TypeAlias
+
+from eikon_engine.completions.answered import ignore
+from eikon_engine.completions.append import AppendingClient, ClientOnDemand
+from eikon_engine.completions.capture import CapturingClient
+from eikon_engine.completions.cleaned import as_it_is
+from eikon_engine.completions.folder import read_folder, response_files
+from eikon_engine.completions.refresh import begin_refresh, commit_refresh, finish_refresh, is_ready, left_by_refresh
+from eikon_engine.completions.replay import ReplayExecutor
+from eikon_engine.completions.rewrite import rewrite_own
+from eikon_engine.completions.sole_writer import sole_writer
+from eikon_engine.completions.told import told_at_close, told_at_open
+from eikon_engine.completions.writer import ResponseWriter
+from eikon_engine.errors import EikonError, UsageError
+from eikon_engine.trace.wall_clock import fresh_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+
+    from eikon_engine.completions.answered import Answered
+    from eikon_engine.completions.cleaned import Clean
+    from eikon_engine.completions.client import CompletionClient
+    from eikon_engine.completions.folder import ResponseFolder
+    from eikon_engine.completions.model_response import ModelResponse
+
+Mode: TypeAlias = Literal["capture", "replay", "append", "refresh"]
+
+_FAILED: Final = 1
+"""Exit status of a run that came to its end, and failed: what it recorded is whole."""
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugDirOptions:
+    """What can be chosen about a folder in use, beside how it is used."""
+
+    clean: Clean = as_it_is
+    """Puts stand-ins in the place of secrets, in what is written and in what is looked for."""
+    tell: Callable[[str], None] = _logger.info
+    """Given a line for people when the folder is opened, and when it is closed."""
+    watch: Callable[[Answered], None] = ignore
+    """Hears of each response, in the thread that asked for it."""
+    new_id: Callable[[], str] = fresh_id
+    """Draws the id of a recording."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What became of the responses of a folder in one run."""
+
+    recorded: int
+    """Responses that were there, and could be given."""
+    replayed: int
+    captured: int
+    missed: int
+    """Requests that nothing was recorded for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """How a folder is used, and what does it."""
+
+    root: Path
+    mode: Mode
+    client: CompletionClient
+    executor: ReplayExecutor
+    writer: ResponseWriter | None = None
+
+
+class DebugDir:
+    """A folder of responses in use, until its block is left or `close` is called."""
+
+    def __init__(self, use: Use, options: DebugDirOptions, held: ExitStack) -> None:
+        """Use a folder as `open_debug_dir` chose; `held` is let go of at the end."""
+        self.root = use.root
+        self.mode: Final[Mode] = use.mode
+        self.client: Final = use.client
+        """What is asked, from any number of threads."""
+        self._executor = use.executor
+        self._writer = use.writer
+        self._recorded = len(use.executor.unused)
+        self._before = 0 if use.writer is None else use.writer.count
+        self._clean = options.clean
+        self._tell = options.tell
+        self._held = held
+        self._is_open = True
+
+    @property
+    def counts(self) -> Counts:
+        """Count what was done so far."""
+        captured = 0 if self._writer is None else self._writer.count - self._before
+        executor = self._executor
+        return Counts(recorded=self._recorded, replayed=executor.given, captured=captured, missed=executor.missed)
+
+    def close(self, *, whole: bool = True) -> tuple[ModelResponse, ...]:
+        """End the recording, tell what it came to, and return the recorded responses that nobody asked for.
+
+        `whole` says whether the run came to its end; the folder of one that did not is refused the next time, and a
+        refresh leaves the old responses in their place. A second call changes nothing.
+
+        Raises:
+            OutputError: the end cannot be written.
+        """
+        unused = self._executor.unused
+        if self._is_open:
+            self._is_open = False
+            with self._held:
+                is_whole = self._end(whole=whole)
+            for line in told_at_close(self, unused, whole=is_whole):
+                self._tell(line)
+        return unused
+
+    def __enter__(self) -> Self:
+        """Use the folder."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close; a run that ended in a failure of its own is whole, one that was cut off is not."""
+        failed = isinstance(error, EikonError) and error.exit_status == _FAILED
+        self.close(whole=error is None or failed)
+
+    def _end(self, *, whole: bool) -> bool:
+        """End the recording; return whether it is whole."""
+        if self._writer is None:
+            return whole
+        is_whole = self._writer.end(whole=whole)
+        if self._clean is not as_it_is:
+            rewrite_own(self._writer.root, self._clean)  # of secrets that were found since
+        if self.mode == "refresh" and is_whole:
+            commit_refresh(self.root)
+        return is_whole
+
+
+def open_debug_dir(
+    path: Path,
+    live: Callable[[], CompletionClient],
+    *,
+    refresh: bool = False,
+    append: bool = False,
+    options: DebugDirOptions | None = None,
+) -> DebugDir:
+    """Choose by what lies at `path`: capture where there are no responses, replay where there are.
+
+    `refresh` captures anew, and replaces the old responses when the run is whole; `append` replays, and captures what
+    is missing, also of a recording that was stopped. `live` makes the client that is asked, when it is first needed.
+
+    Raises:
+        UsageError: both are asked for.
+        ResponsesError: the folder cannot be read or trusted, was not captured to its end, or is being written to.
+        OutputError: it cannot be written.
+    """
+    if refresh and append:
+        message = "--refresh captures every response anew and --append only those that are missing; drop one of the two"
+        raise UsageError(message)
+    chosen = options or DebugDirOptions()
+    with ExitStack() as held:
+        if refresh or append or is_ready(path) or read_folder(path).is_fresh:
+            held.enter_context(sole_writer(path))
+            finish_refresh(path)
+        left = left_by_refresh(path)
+        is_anew = refresh and bool(response_files(path))
+        use = _anew(path, live, chosen) if is_anew else _by_content(read_folder(path), live, chosen, append=append)
+        opened = DebugDir(use, chosen, held.pop_all())
+    for line in told_at_open(opened, left):
+        chosen.tell(line)
+    return opened
+
+
+def _anew(path: Path, live: Callable[[], CompletionClient], options: DebugDirOptions) -> Use:
+    writer = ResponseWriter(begin_refresh(path), options.new_id())
+    writer.begin()
+    client = _capturing(live, writer, options)
+    return Use(root=path, mode="refresh", client=client, executor=_executor((), options), writer=writer)
+
+
+def _by_content(
+    folder: ResponseFolder, live: Callable[[], CompletionClient], options: DebugDirOptions, *, append: bool
+) -> Use:
+    root, executor = folder.root, _executor(folder.responses, options)
+    if not folder.is_fresh and not append:
+        folder.demand_whole()
+        return Use(root=root, mode="replay", client=executor, executor=executor)
+    writer = ResponseWriter(root, folder.recording or options.new_id(), folder.responses)
+    capturing = _capturing(live, writer, options)
+    if folder.is_fresh:
+        writer.begin()
+        return Use(root=root, mode="capture", client=capturing, executor=executor, writer=writer)
+    client = AppendingClient(executor, capturing)
+    return Use(root=root, mode="append", client=client, executor=executor, writer=writer)
+
+
+def _executor(responses: tuple[ModelResponse, ...], options: DebugDirOptions) -> ReplayExecutor:
+    return ReplayExecutor(responses, clean=options.clean, watch=options.watch)
+
+
+def _capturing(
+    live: Callable[[], CompletionClient], writer: ResponseWriter, options: DebugDirOptions
+) -> CapturingClient:
+    return CapturingClient(ClientOnDemand(live), writer, clean=options.clean, watch=options.watch)

@@ -1,0 +1,120 @@
+"""The options of commands that ask models: `--debug`, `--debug-dir`, `--refresh`, `--append`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eikon_engine.completions.cleaned import Clean
+    from eikon_engine.completions.client import CompletionClient
+    from eikon_engine.completions.debug_dir import DebugDir
+
+Returned = TypeVar("Returned")
+
+_PACKAGE: Final = "eikon_engine"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugChoice:
+    """What the options say."""
+
+    debug: bool = False
+    debug_dir: Path | None = None
+    refresh: bool = False
+    append: bool = False
+
+
+def debug_options(command: Callable[..., Returned]) -> Callable[..., Returned]:
+    """Give a command the options, and their values as the one keyword argument `debug`, a `DebugChoice`."""
+
+    @wraps(command)
+    def chosen(*, debug: bool, debug_dir: Path | None, refresh: bool, append: bool, **others: object) -> Returned:
+        choice = DebugChoice(debug=debug, debug_dir=debug_dir, refresh=refresh, append=append)
+        return command(debug=choice, **others)
+
+    options = (
+        click.option(
+            "--debug", is_flag=True, help="Tell more on standard error: the log, with each response of a model."
+        ),
+        click.option(
+            "--debug-dir",
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="Keep what models answer in DIR, or answer from it where it holds responses; implies --debug.",
+        ),
+        click.option("--refresh", is_flag=True, help="With --debug-dir: ask for every response anew."),
+        click.option("--append", is_flag=True, help="With --debug-dir: ask for the responses that are missing."),
+    )
+    for option in reversed(options):
+        chosen = option(chosen)
+    return chosen
+
+
+@contextmanager
+def debugging(
+    chosen: DebugChoice, *, live: Callable[[], CompletionClient] | None = None, clean: Clean | None = None
+) -> Iterator[DebugDir | None]:
+    """Do what the options say until the block ends; yield the folder of responses, None where none is named.
+
+    `live` makes what is asked in capture mode, the client of the environment if left out; `clean` keeps secrets out of
+    what is written. Lines for people go to standard error.
+
+    Raises:
+        UsageError: `--refresh` or `--append` without `--debug-dir`, or both.
+        ResponsesError: the folder cannot be used, see `open_debug_dir`.
+    """
+    from eikon_engine.completions.cleaned import as_it_is  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.completions.debug_dir import DebugDirOptions, open_debug_dir  # noqa: PLC0415 - as above
+    from eikon_engine.completions.openai_client import OpenAIClient  # noqa: PLC0415 - as above
+
+    _demand_folder(chosen)
+    folder = chosen.debug_dir
+    with ExitStack() as held:
+        if chosen.debug or folder is not None:
+            held.enter_context(_log_shown())
+        if folder is None:
+            yield None
+            return
+        make = live or (lambda: held.enter_context(OpenAIClient.from_environment()))
+        options = DebugDirOptions(clean=clean or as_it_is, tell=_tell)
+        yield held.enter_context(
+            open_debug_dir(folder, make, refresh=chosen.refresh, append=chosen.append, options=options)
+        )
+
+
+def _demand_folder(chosen: DebugChoice) -> None:
+    from eikon_engine.errors import UsageError  # noqa: PLC0415 - as above
+
+    for name, given in (("--refresh", chosen.refresh), ("--append", chosen.append)):
+        if given and chosen.debug_dir is None:
+            message = f"{name} wants the folder of the responses, found none; give --debug-dir DIR"
+            raise UsageError(message)
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
+
+
+@contextmanager
+def _log_shown() -> Iterator[None]:
+    """Write the log of the package to standard error, a line a record."""
+    logger = logging.getLogger(_PACKAGE)
+    handler, level = logging.StreamHandler(sys.stderr), logger.level
+    handler.setFormatter(logging.Formatter("debug: %(message)s"))
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -1,0 +1,29 @@
+"""A client that needs no model: it says what it was told last."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.completions.completion import Completion
+from eikon_engine.trace.token_usage import TokenUsage
+
+if TYPE_CHECKING:
+    from eikon_engine.completions.completion import CompletionRequest
+
+ECHO_MODEL = "echo"
+
+
+class EchoClient:
+    """Answer with the content of the last message, offline; the same request always has the same answer.
+
+    Tokens are words between spaces.
+    """
+
+    def complete(self, request: CompletionRequest) -> Completion:
+        """Return the last message."""
+        text = request.messages[-1].content
+        usage = TokenUsage(
+            prompt_tokens=sum(len(each.content.split()) for each in request.messages),
+            completion_tokens=len(text.split()),
+        )
+        return Completion(text=text, model=request.model or ECHO_MODEL, usage=usage, finish_reason="stop")

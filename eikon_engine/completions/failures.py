@@ -1,0 +1,44 @@
+"""Failures of models by their codes, so that a recorded one is raised again as the same error."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import (
+    CompletionError,
+    CompletionLimitedError,
+    CompletionMalformedError,
+    CompletionRefusedError,
+    CompletionServerError,
+    CompletionTimeoutError,
+    CompletionUnreachableError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FAILURES: Final[Mapping[str, type[CompletionError]]] = MappingProxyType(
+    {
+        error.code: error
+        for error in (
+            CompletionError,
+            CompletionLimitedError,
+            CompletionMalformedError,
+            CompletionRefusedError,
+            CompletionServerError,
+            CompletionTimeoutError,
+            CompletionUnreachableError,
+        )
+    }
+)
+
+
+def failure_of(code: str, message: str) -> CompletionError:
+    """Make the error that a recorded failure was."""
+    return FAILURES[code](message)
+
+
+def code_of(error: CompletionError) -> str:
+    """Return the code under which a failure is recorded: that of the nearest of our errors, for those of others."""
+    return next(code for each in type(error).__mro__ for code, known in FAILURES.items() if known is each)

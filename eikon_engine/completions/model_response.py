@@ -1,0 +1,154 @@
+"""One recorded response: the content of its file, its key, and the name of the file."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NamedTuple, Self, TypeAlias
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import from_json
+
+from eikon_engine.completions.completion import Completion, CompletionRequest, Message
+from eikon_engine.completions.digest import SHOWN, name_digest, prompt_digest
+from eikon_engine.completions.failures import FAILURES, failure_of
+from eikon_engine.errors import ResponseCorruptError
+from eikon_engine.trace.field_errors import shown, trace_error
+from eikon_engine.trace.record import FiniteJson, Record
+from eikon_engine.trace.token_usage import TokenUsage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORMAT_VERSION: Final = 1
+
+FILE_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,60}-[0-9a-f]{16}-[0-9]{4,}\.json")
+_LONGEST: Final = 60
+_MEND: Final = "restore the file, or record again with --refresh"
+
+Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class ModelFailure(Record):
+    """The error of a model that gave no answer."""
+
+    code: str
+    """Of a `CompletionError`."""
+    message: str
+
+
+class ResponseKey(NamedTuple):
+    """What a response is found by."""
+
+    metric_id: str
+    prompt_digest: str
+
+    def __str__(self) -> str:
+        """Return the key as people read it."""
+        return f"{self.metric_id} {self.prompt_digest[:SHOWN]}"
+
+
+class ModelResponse(Record):
+    """One answer, or one failure, of a model; the file has exactly these fields, none left out."""
+
+    format_version: Literal[1]
+    recording: str = Field(min_length=1)
+    """Id of the recording; files of two recordings do not mix."""
+    metric_id: str = Field(min_length=1)
+    sample_index: int = Field(ge=0)
+    """Place among the responses to the same prompt for the same metric, in the order in which they came."""
+    file_path: str
+    model: str | None
+    """As it was asked for; null where the client chose it."""
+    parameters: dict[str, FiniteJson]
+    prompt: tuple[Message, ...] = Field(min_length=1)
+    prompt_digest: Sha256
+    response: str | None
+    """Null where there is an error."""
+    error: ModelFailure | None
+    answered_by: str | None
+    """The model as the answer names it."""
+    usage: TokenUsage
+    finish_reason: str | None
+    duration_seconds: float = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _answers_or_fails(self) -> Self:
+        if (self.response is None) == (self.error is None):
+            message = "wanted either a response or an error, found both or neither"
+            raise ValueError(message)
+        return self
+
+    @property
+    def key(self) -> ResponseKey:
+        """Return what it is found by."""
+        return ResponseKey(self.metric_id, self.prompt_digest)
+
+    @property
+    def file_name(self) -> str:
+        """Return the name of its file: short, of characters that every file system has, in no other case the same."""
+        readable = re.sub(r"[^A-Za-z0-9]+", "_", self.metric_id)[:_LONGEST].strip("_") or "metric"
+        return f"{readable}-{name_digest(*self.key)}-{self.sample_index:04d}.json"
+
+    @property
+    def request(self) -> CompletionRequest:
+        """Return what was asked."""
+        return CompletionRequest(
+            metric_id=self.metric_id,
+            messages=self.prompt,
+            model=self.model,
+            parameters=self.parameters,
+            file_path=self.file_path,
+        )
+
+    def completion(self) -> Completion:
+        """Return the answer again.
+
+        Raises:
+            CompletionError: the model failed then, and does so again in the same way.
+        """
+        if self.error is not None:
+            raise failure_of(self.error.code, self.error.message)
+        return Completion(
+            text=self.response or "", model=self.answered_by, usage=self.usage, finish_reason=self.finish_reason
+        )
+
+
+def response_bytes(response: ModelResponse) -> bytes:
+    """Return the one text of a file: UTF-8, one space of indent, fields in the order of the model."""
+    return response.model_dump_json(indent=1).encode() + b"\n"
+
+
+def parse_response(data: bytes, source: Path) -> ModelResponse:
+    """Read the content of a file; `source` names it in messages.
+
+    Raises:
+        ResponseCorruptError: it is no JSON, not in this format, or its prompt is not the one that was recorded.
+    """
+    try:
+        response = ModelResponse.model_validate_json(data)
+    except ValidationError as error:
+        raise ResponseCorruptError(_fault(error, data, source)) from error
+    found = prompt_digest(response.request)
+    if found != response.prompt_digest:
+        message = (
+            f"{source}: wanted a prompt with the recorded digest {response.prompt_digest[:SHOWN]}, found "
+            f"{found[:SHOWN]}: prompt, model, parameters or digest were edited after they were recorded; {_MEND}"
+        )
+        raise ResponseCorruptError(message)
+    if response.error is not None and response.error.code not in FAILURES:
+        message = (
+            f"{source}: error.code: wanted the code of a failed completion, found {response.error.code!r}; {_MEND}"
+        )
+        raise ResponseCorruptError(message)
+    return response
+
+
+def _fault(error: ValidationError, data: bytes, source: Path) -> str:
+    fault = error.errors(include_url=False)[0]
+    if fault["type"] == "json_invalid":
+        return f"{source}: wanted a whole JSON text, found: {fault['msg'].removeprefix('Invalid JSON: ')}; {_MEND}"
+    plain = from_json(data)
+    version = plain.get("format_version", FORMAT_VERSION) if isinstance(plain, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION or isinstance(version, bool):
+        return f"{source}: wanted format_version {FORMAT_VERSION}, found {shown(version)}; update Eikon, or {_MEND}"
+    return f"{trace_error(error, data, str(source)).message}; {_MEND}"

@@ -1,0 +1,118 @@
+"""Say why no recorded response answers a prompt, with the nearest one; it is shown and never used."""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.completions.digest import prompt_digest
+from eikon_engine.completions.model_response import ResponseKey
+from eikon_engine.errors import NoReplayDataError
+from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.json_value import canonical_json
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pydantic import JsonValue
+
+    from eikon_engine.completions.completion import CompletionRequest, Message
+    from eikon_engine.completions.model_response import ModelResponse
+
+CLOSER_LOOKS: Final = 5
+"""Number of best candidates that are compared in detail."""
+SHOWN_LINES: Final = 60
+LINE_LIMIT: Final = 300
+_VALUE_LIMIT: Final = 60
+_METRICS_SHOWN: Final = 5
+RECORD_ANEW: Final = "undo the change, or record again with --refresh, or what is missing with --append"
+
+
+def no_replay_data(
+    request: CompletionRequest, recorded: Mapping[ResponseKey, Sequence[ModelResponse]], advice: str = RECORD_ANEW
+) -> NoReplayDataError:
+    """Explain a request that nothing answers: asked too often, of another model, for another metric, or changed."""
+    key = ResponseKey(request.metric_id, prompt_digest(request))
+    said, difference = _reason(request, key, recorded)
+    return NoReplayDataError(printable(f"no replay data for {key}: {said}; {advice}"), difference)
+
+
+def _reason(
+    request: CompletionRequest, key: ResponseKey, recorded: Mapping[ResponseKey, Sequence[ModelResponse]]
+) -> tuple[str, str]:
+    times = len(recorded.get(key, ()))
+    if times:
+        return f"its prompt was recorded {counted(times, 'time')}, and is asked once more", ""
+    elsewhere = sorted({each.metric_id for each in recorded if each.prompt_digest == key.prompt_digest})
+    if elsewhere:
+        return f"the same prompt was recorded for {_listed(elsewhere)}", ""
+    candidates = [queue[0] for each, queue in recorded.items() if each.metric_id == request.metric_id and queue]
+    if not candidates:
+        metrics = sorted({each.metric_id for each in recorded})
+        only = f"nothing was recorded for this metric, only for {_listed(metrics)}"
+        return only if metrics else "no response was recorded", ""
+    same = [each for each in candidates if each.prompt == request.messages]
+    nearest = _nearest(request, same or candidates)
+    others = "; ".join(_other_settings(request, nearest))
+    if same:
+        return f"the same prompt was recorded with another {others}", ""
+    what = f"nearest recorded prompt is that of {nearest.file_name}" + (f", with another {others}" if others else "")
+    return what, _difference(nearest, request)
+
+
+def _nearest(request: CompletionRequest, candidates: list[ModelResponse]) -> ModelResponse:
+    """Return the candidate with the most lines in common, the best of them compared letter by letter."""
+    wanted = _lines(request.messages)
+    lines = Counter(wanted)
+    best = heapq.nlargest(CLOSER_LOOKS, candidates, key=lambda each: _in_common(lines, each))
+    return max(best, key=lambda each: (_likeness(wanted, each), -len(tuple(_other_settings(request, each)))))
+
+
+def _in_common(wanted: Counter[str], candidate: ModelResponse) -> float:
+    lines = Counter(_lines(candidate.prompt))
+    return 2 * (wanted & lines).total() / max(1, wanted.total() + lines.total())
+
+
+def _likeness(wanted: list[str], candidate: ModelResponse) -> float:
+    lines = _lines(candidate.prompt)
+    by_lines = difflib.SequenceMatcher(None, lines, wanted, autojunk=False).ratio()
+    begin, other = "\n".join(lines)[:2000], "\n".join(wanted)[:2000]
+    return by_lines + difflib.SequenceMatcher(None, begin, other, autojunk=False).quick_ratio()
+
+
+def _lines(messages: Iterable[Message]) -> list[str]:
+    return [line for each in messages for line in (f"[{each.role}]", *each.content.split("\n"))]
+
+
+def _difference(nearest: ModelResponse, request: CompletionRequest) -> str:
+    """Return a unified diff, from the recorded prompt to the one that was asked."""
+    before, after = _lines(nearest.prompt), _lines(request.messages)
+    found = list(difflib.unified_diff(before, after, f"recorded {nearest.file_name}", "asked", lineterm="", n=2))
+    shown = [printable(line if len(line) <= LINE_LIMIT else f"{line[:LINE_LIMIT]}…") for line in found[:SHOWN_LINES]]
+    left = len(found) - len(shown)
+    return "\n".join([*shown, *([f"… {counted(left, 'more line')}"] if left else [])])
+
+
+def _other_settings(request: CompletionRequest, recorded: ModelResponse) -> Iterator[str]:
+    """Name what is not the same beside the messages."""
+    if request.model != recorded.model:
+        yield f"model: recorded {recorded.model or 'none'}, asked {request.model or 'none'}"
+    for name in sorted({*request.parameters, *recorded.parameters}):
+        before, after = _shown(recorded.parameters, name), _shown(request.parameters, name)
+        if before != after:
+            yield f"parameter {name}: recorded {before}, asked {after}"
+
+
+def _shown(parameters: Mapping[str, JsonValue], name: str) -> str:
+    if name not in parameters:
+        return "none"
+    text = canonical_json(parameters[name])
+    return text if len(text) <= _VALUE_LIMIT else f"{text[:_VALUE_LIMIT]}…"
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _METRICS_SHOWN} more" if len(names) > _METRICS_SHOWN else ""
+    return ", ".join(names[:_METRICS_SHOWN]) + more

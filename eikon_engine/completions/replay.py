@@ -1,0 +1,109 @@
+"""Answer from recorded responses, and from nothing else."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from eikon_engine.completions.answered import Answered, ignore, tell_of
+from eikon_engine.completions.cleaned import as_it_is, cleaned_request
+from eikon_engine.completions.digest import prompt_digest
+from eikon_engine.completions.model_response import ResponseKey
+from eikon_engine.completions.nearest import RECORD_ANEW, no_replay_data
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from eikon_engine.completions.cleaned import Clean
+    from eikon_engine.completions.completion import Completion, CompletionRequest
+    from eikon_engine.completions.model_response import ModelResponse
+
+
+class ReplayExecutor:
+    """Give each recorded response once: found by metric and prompt, repeated ones in recorded order.
+
+    Any number of threads may ask; those with the same prompt get its responses one after the other.
+    """
+
+    def __init__(
+        self,
+        responses: Iterable[ModelResponse],
+        *,
+        clean: Clean = as_it_is,
+        watch: Callable[[Answered], None] = ignore,
+        advice: str = RECORD_ANEW,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        """Answer from `responses`; `clean` is what the recording was cleaned with, `watch` hears of each response.
+
+        `advice` says what to do where nothing was recorded.
+        """
+        self._recorded: defaultdict[ResponseKey, list[ModelResponse]] = defaultdict(list)
+        for each in sorted(responses, key=lambda each: (each.key, each.sample_index)):
+            self._recorded[each.key].append(each)
+        self._given: defaultdict[ResponseKey, int] = defaultdict(int)
+        self._lock = threading.Lock()
+        self._missed = 0
+        self._clean = clean
+        self._watch = watch
+        self._advice = advice
+        self._clock = clock
+
+    def complete(self, request: CompletionRequest) -> Completion:
+        """Return the recorded answer; nothing is asked.
+
+        Raises:
+            CompletionError: the model failed when it was recorded.
+            NoReplayDataError: nothing was recorded for this prompt, or everything was given already.
+        """
+        completion = self.find(request)
+        if completion is not None:
+            return completion
+        cleaned = cleaned_request(request, self._clean)
+        with self._lock:
+            self._missed += 1
+        raise no_replay_data(cleaned, self._recorded, self._advice)
+
+    def find(self, request: CompletionRequest) -> Completion | None:
+        """Return the next recorded answer to a prompt; None if there is none left.
+
+        Raises:
+            CompletionError: the model failed when it was recorded.
+        """
+        begun = self._clock()
+        cleaned = cleaned_request(request, self._clean)
+        response = self._take(ResponseKey(cleaned.metric_id, prompt_digest(cleaned)))
+        if response is None:
+            return None
+        latency = max(0.0, self._clock() - begun)
+        tell_of(Answered(response=response, source="replayed", latency_seconds=latency), self._watch)
+        return response.completion()
+
+    @property
+    def unused(self) -> tuple[ModelResponse, ...]:
+        """Return what was recorded and not asked for, by key."""
+        with self._lock:
+            return tuple(each for key, queue in self._recorded.items() for each in queue[self._given[key] :])
+
+    @property
+    def given(self) -> int:
+        """Count the responses that were given."""
+        with self._lock:
+            return sum(self._given.values())
+
+    @property
+    def missed(self) -> int:
+        """Count the requests that nothing was recorded for; whoever asked may have gone on all the same."""
+        with self._lock:
+            return self._missed
+
+    def _take(self, key: ResponseKey) -> ModelResponse | None:
+        with self._lock:
+            place = self._given[key]
+            queue = self._recorded.get(key, [])
+            if place >= len(queue):
+                return None
+            self._given[key] = place + 1
+            return queue[place]

@@ -1,0 +1,69 @@
+"""What people are told of a folder of responses in use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, assert_never
+
+from eikon_engine.completions.refresh import STAGING
+from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.completions.debug_dir import DebugDir
+    from eikon_engine.completions.model_response import ModelResponse
+
+_SHOWN: Final = 5
+
+
+def told_at_open(used: DebugDir, left: int) -> Iterator[str]:
+    """Say how the folder is used; `left` are the responses that a stopped refresh left."""
+    yield printable(_mode(used))
+    if left:
+        yield printable(
+            f"{used.root / STAGING}: {counted(left, 'response')} of a refresh that was stopped; nobody uses them, and "
+            "--refresh begins again"
+        )
+
+
+def _mode(used: DebugDir) -> str:
+    recorded = counted(used.counts.recorded, "response")
+    match used.mode:
+        case "capture":
+            return f"Capture mode: 0 responses recorded; what models answer is saved to {used.root}"
+        case "replay":
+            return f"Replay mode: {recorded} from {used.root}; no model is asked"
+        case "append":
+            return f"Replay mode: {recorded} from {used.root}; what is missing is asked for and saved (--append)"
+        case "refresh":
+            return f"Capture mode: responses are recorded anew, and replace those in {used.root} at the end (--refresh)"
+        case _:
+            assert_never(used.mode)
+
+
+def told_at_close(used: DebugDir, unused: tuple[ModelResponse, ...], *, whole: bool) -> Iterator[str]:
+    """Say what was saved, what was used and what was not."""
+    counts = used.counts
+    if used.mode in {"replay", "append"}:
+        yield printable(f"Replay mode: {counts.replayed} of {counted(counts.recorded, 'response')} used")
+    if counts.missed:
+        yield f"Replay mode: {counted(counts.missed, 'request')} had no recorded response"
+    if unused and whole:
+        yield printable(f"Replay mode: {counted(len(unused), 'response')} not used: {_listed(unused)}")
+    if used.mode != "replay":
+        yield printable(_saved(used, counted(counts.captured, "response"), whole=whole))
+
+
+def _saved(used: DebugDir, count: str, *, whole: bool) -> str:
+    if whole:
+        return f"Capture mode: {count} saved to {used.root}"
+    if used.mode == "refresh":
+        return f"Capture mode: stopped after {count}; the old ones in {used.root} are as they were"
+    return f"Capture mode: stopped after {count}; {used.root} is marked as incomplete"
+
+
+def _listed(responses: tuple[ModelResponse, ...]) -> str:
+    names = ", ".join(each.file_name for each in responses[:_SHOWN])
+    more = f" and {len(responses) - _SHOWN} more" if len(responses) > _SHOWN else ""
+    return names + more

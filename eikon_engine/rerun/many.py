@@ -1,0 +1,84 @@
+"""Rerun the skills of many bundles, in as many processes as are wanted, told in the order of the bundles."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import InternalError
+from eikon_engine.rerun.rerun import rerun_bundle
+from eikon_engine.skills import default_skills
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from eikon_engine.completions import CompletionClient
+    from eikon_engine.rerun.report import BundleRerun
+    from eikon_engine.skills.registry import SkillRegistry
+
+_BUNDLES_WORTH_A_PROCESS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RerunOptions:
+    """What can be chosen about a rerun."""
+
+    only: frozenset[str] = frozenset()
+    """Names of the skills to rerun; empty for all."""
+    jobs: int | None = None
+    """Processes; None for one a core. Few bundles need none."""
+    skills: Callable[[], SkillRegistry] = field(default=default_skills)
+    """Makes the registry, once in each process."""
+    ask: CompletionClient | None = None
+    """What is asked instead of the responses in the bundles; everything is then done in this process."""
+
+
+def rerun_bundles(paths: Sequence[Path], options: RerunOptions) -> Iterator[BundleRerun]:
+    """Rerun the skills of bundles, and yield what became of each in the order of `paths`.
+
+    Raises:
+        InternalError: a process was ended from outside.
+    """
+    jobs = min(options.jobs or os.cpu_count() or 1, max(1, len(paths) // _BUNDLES_WORTH_A_PROCESS))
+    if jobs == 1 or options.ask is not None:
+        skills = options.skills()
+        for path in paths:
+            yield rerun_bundle(path, skills, options.only, options.ask)
+        return
+    with _pool(jobs, options) as pool:
+        try:
+            yield from pool.map(_rerun_here, paths)
+        except BrokenProcessPool as error:
+            message = "wanted a rerun in several processes, found that one of them was ended; try --jobs 1"
+            raise InternalError(message) from error
+
+
+@contextmanager
+def _pool(jobs: int, options: RerunOptions) -> Iterator[ProcessPoolExecutor]:
+    """Start processes afresh: what a fork takes along of threads and locks is nobody's to use."""
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_begin, initargs=(options.skills, options.only)
+    )
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_here: dict[str, tuple[SkillRegistry, frozenset[str]]] = {}
+"""What a process works with; set once, when it begins."""
+
+
+def _begin(skills: Callable[[], SkillRegistry], only: frozenset[str]) -> None:
+    _here["work"] = (skills(), only)
+
+
+def _rerun_here(path: Path) -> BundleRerun:
+    skills, only = _here["work"]
+    return rerun_bundle(path, skills, only)

@@ -1,0 +1,65 @@
+"""The stored pages of one bundle, as skills are given them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import AttachmentCorruptError
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.dom.quick_html import StoredFrame, plain_frames
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.blobs import BlobRef
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import PageIntent
+
+MAX_PAGE = 64 * 1024 * 1024
+"""Bytes of a page that an older recording kept as a file."""
+
+
+class StoredPages:
+    """Read pages once, also where several skills worked on one."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        """Read from a bundle."""
+        self._bundle = bundle
+        self._frames: dict[str, dict[str, StoredFrame]] = {}
+
+    def frame(self, snapshot: BlobRef, path: str) -> StoredFrame | None:
+        """Return the page of one frame; None if the snapshot has no such frame.
+
+        Raises:
+            TraceError: the snapshot cannot be read.
+        """
+        if snapshot.sha256 not in self._frames:
+            self._frames[snapshot.sha256] = plain_frames(self._bundle.dom.get(snapshot))
+        return self._frames[snapshot.sha256].get(path)
+
+    def of_intent(self, intent: PageIntent) -> StoredFrame | None:
+        """Return the page that an older recording judged: the DOM of its action, else the file of its step.
+
+        Older recordings name a step of a folder of artifacts, whose `dom.html` it is. None if there is not exactly one.
+
+        Raises:
+            TraceError: the page cannot be read.
+        """
+        trace = self._bundle.trace
+        actions = [action for attempt in trace.subgoal_traces for action in attempt.actions_taken]
+        observed = [each.baseline.pages[0] for each in actions if each.id == intent.step_id and each.baseline]
+        if len(observed) == 1 and observed[0].snapshot is not None:
+            return self.frame(observed[0].snapshot, "")
+        artifacts = (*trace.artifacts, *(artifact for action in actions for artifact in action.artifacts))
+        named = dict.fromkeys(f"{artifact.path}/{intent.step_id}/dom.html" for artifact in artifacts)
+        files = [path for each in named if (path := inside(self._bundle.root, each, "page_intents")).is_file()]
+        if intent.step_id is None or len(files) != 1:
+            return None
+        try:
+            with files[0].open("rb") as file:
+                data = file.read(MAX_PAGE + 1)
+        except OSError as error:
+            message = f"{files[0]}: the page cannot be read ({error.strerror}); restore the bundle"
+            raise AttachmentCorruptError(message) from error
+        if len(data) > MAX_PAGE:
+            message = f"{files[0]}: wanted a page of at most {MAX_PAGE} bytes, found more; restore the bundle"
+            raise AttachmentCorruptError(message)
+        return StoredFrame(html=data.decode("utf-8", "replace"), url="")

@@ -1,0 +1,81 @@
+"""Say what a rerun came to, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.divergence.json_diff import ChangeKind, OutputChange, render_json_diff
+from eikon_engine.trace.execution import Failed
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.rerun.report import BundleRerun, RerunReport, UseRerun
+    from eikon_engine.trace.execution import Result
+
+
+def render_bundle(bundle: BundleRerun) -> str:
+    """Return the lines about a bundle: what changed, what was not rerun, what cannot be read; empty for nothing."""
+    if bundle.error:
+        return f"{bundle.path}: cannot be read: {bundle.error}\n"
+    told = [use for use in bundle.uses if use.status != "unchanged"]
+    if not told:
+        return ""
+    lines = [f"{bundle.path}: {_tally(bundle)}"]
+    for use in told:
+        lines.extend(f"  {line}" for line in _lines(use))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def render_total(report: RerunReport, seconds: float) -> str:
+    """Return the line that sums up."""
+    parts = [
+        f"{report.count('unchanged')} unchanged",
+        f"{report.count('changed')} changed",
+        f"{report.count('not_rerun')} not rerun",
+    ]
+    unreadable = report.count("unreadable")
+    if unreadable:
+        parts.append(f"{unreadable} unreadable")
+    uses = sum(len(bundle.uses) for bundle in report.bundles)
+    rate = f", {uses / seconds:.0f} a second" if seconds > 0 else ""
+    bundles = counted(len(report.bundles), "bundle")
+    return f"{bundles}, {counted(uses, 'use')} of skills: {', '.join(parts)} ({seconds:.1f} s{rate})"
+
+
+def _tally(bundle: BundleRerun) -> str:
+    words = {"changed": "changed", "not_rerun": "not rerun", "unreadable": "unreadable"}
+    counts = {status: sum(use.status == status for use in bundle.uses) for status in words}
+    parts = [f"{count} {words[status]}" for status, count in counts.items() if count]
+    accepted = "; accepted" if bundle.accepted else ""
+    return f"{', '.join(parts)} of {counted(len(bundle.uses), 'use')}{accepted}"
+
+
+def _lines(use: UseRerun) -> Iterator[str]:
+    place = f"{use.subgoal} #{use.sequence} {use.skill}" if use.subgoal else f"page intent {use.id}"
+    if use.status != "changed":
+        yield f"{place}: {'not rerun' if use.status == 'not_rerun' else 'cannot be read'}: {use.why}"
+        return
+    yield f"{place} ({_versions(use)}): {_what(use)}"
+    changes = [
+        OutputChange(kind=ChangeKind(each.kind), path=each.path, expected=each.old, observed=each.new)
+        for each in use.changes
+    ]
+    yield from (f"  {line}" for line in render_json_diff(changes).splitlines())
+
+
+def _what(use: UseRerun) -> str:
+    if use.new_result is not None and type(use.new_result) is not type(use.old_result):
+        return f"{_result(use.old_result)} when it was recorded, {_result(use.new_result)} now"
+    return f"the output differs in {counted(len(use.changes), 'place')}"
+
+
+def _result(result: Result) -> str:
+    return f"failed ({result.message})" if isinstance(result, Failed) else "succeeded"
+
+
+def _versions(use: UseRerun) -> str:
+    if use.recorded_version in {None, use.version}:
+        return f"version {use.version}"
+    return f"version {use.recorded_version}, now {use.version}"

@@ -1,0 +1,211 @@
+"""Do the skills of one bundle again on the pages they worked on, and compare."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.completions import ReplayExecutor
+from eikon_engine.completions.folder import RESPONSES_FOLDER, read_whole_folder
+from eikon_engine.divergence.json_diff import compare_outputs
+from eikon_engine.errors import CompletionError, EikonError, SkillError, TraceError
+from eikon_engine.rerun.pages import StoredPages
+from eikon_engine.rerun.report import BundleRerun, Change, UseRerun
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput
+from eikon_engine.trace.patch import Operation, TracePatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.completions import Completion, CompletionClient, CompletionRequest
+    from eikon_engine.skills.protocol import Skill
+    from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import PageIntent, Result, SkillUsage
+    from eikon_engine.trace.json_value import JsonValue
+
+INTENT_SKILL: Final = "detect_page_intent"
+"""The skill that does page intents of older recordings again."""
+
+
+def rerun_bundle(
+    path: Path, skills: SkillRegistry, only: frozenset[str] = frozenset(), ask: CompletionClient | None = None
+) -> BundleRerun:
+    """Run the recorded skills of a bundle again; of those in `only`, if there are any.
+
+    Questions to models go to `ask`, else to the responses in the bundle; no other model is asked. What cannot be read
+    or rerun is told in the result.
+    """
+    try:
+        bundle = open_bundle(path)
+    except TraceError as error:
+        return BundleRerun(path=str(path), error=error.message)
+    rerun = _Rerun(bundle, skills, ask or _BundleAnswers(bundle))
+    uses: list[UseRerun] = []
+    operations: list[Operation] = []
+    for attempt in bundle.trace.subgoal_traces:
+        for usage in attempt.skills_used:
+            if not only or usage.skill in only:
+                use = rerun.use(attempt.id, usage)
+                uses.append(use)
+                operations.extend(_new_output(use))
+    for intent in bundle.trace.page_intents if not only or INTENT_SKILL in only else ():
+        use = rerun.intent(intent)
+        uses.append(use)
+        operations.extend(_new_intent(use))
+    return BundleRerun(path=str(path), uses=tuple(uses), patch=TracePatch(operations=tuple(operations)))
+
+
+class _BundleAnswers:
+    """Answer with the responses in a bundle, which are read when the first is asked for."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self._root = bundle.root
+        self._executor: ReplayExecutor | None = None
+
+    def complete(self, request: CompletionRequest) -> Completion:
+        """Return the recorded answer."""
+        if self._executor is None:
+            folder = inside(self._root, RESPONSES_FOLDER, RESPONSES_FOLDER)
+            self._executor = ReplayExecutor(read_whole_folder(folder))
+        return self._executor.complete(request)
+
+
+class _Rerun:
+    """Run the skills of one bundle."""
+
+    def __init__(self, bundle: Bundle, skills: SkillRegistry, ask: CompletionClient) -> None:
+        self._pages = StoredPages(bundle)
+        self._skills = skills
+        self._ask = ask
+
+    def use(self, attempt: str, usage: SkillUsage) -> UseRerun:
+        """Run one use again."""
+        blank = UseRerun(
+            id=usage.id,
+            subgoal=attempt,
+            sequence=usage.sequence,
+            skill=usage.skill,
+            status="not_rerun",
+            recorded_version=usage.version,
+            version=None,
+            old_result=usage.result,
+            new_result=None,
+        )
+        if usage.source is None:
+            return blank.model_copy(update={"why": "the recording kept no document for the skill to work on"})
+        if isinstance(usage.result, Blocked):
+            return blank.model_copy(update={"why": "it was not run when it was recorded"})
+        try:
+            skill = self._skills.named(usage.skill)
+            blank = blank.model_copy(update={"version": skill.version})
+            frame = self._pages.frame(usage.source.snapshot, usage.source.frame)
+            if frame is None:
+                return blank.model_copy(update={"why": f"the stored snapshot has no frame {usage.source.frame!r}"})
+            page = SkillInput(html=frame.html, url=usage.source.url, parameters=usage.parameters, ask=self._ask)
+            result, output = _run(skill, page)
+        except EikonError as error:
+            unreadable = isinstance(error, TraceError)
+            return blank.model_copy(
+                update={"status": "unreadable" if unreadable else "not_rerun", "why": error.message}
+            )
+        if isinstance(usage.result, Succeeded) and isinstance(result, Succeeded) and not usage.output_recorded:
+            why = "the recording kept no output of the skill to compare with"
+            return blank.model_copy(update={"why": why, "new_result": result})
+        return _compared(blank, result, usage.output, output)
+
+    def intent(self, intent: PageIntent) -> UseRerun:
+        """Judge a page of an older recording again; only what it is taken for is compared, not how sure that is."""
+        blank = UseRerun(
+            id=intent.id,
+            subgoal="",
+            sequence=None,
+            skill=INTENT_SKILL,
+            status="not_rerun",
+            recorded_version=None,
+            version=None,
+            old_result=Succeeded(),
+            new_result=None,
+        )
+        try:
+            skill = self._skills.named(INTENT_SKILL)
+            frame = self._pages.of_intent(intent)
+            if frame is None:
+                return blank.model_copy(update={"why": "the recording kept no page for the page intent"})
+            result, output = _run(skill, SkillInput(html=frame.html, url=frame.url, ask=self._ask))
+        except EikonError as error:
+            unreadable = isinstance(error, TraceError)
+            return blank.model_copy(
+                update={"status": "unreadable" if unreadable else "not_rerun", "why": error.message}
+            )
+        blank = blank.model_copy(update={"version": skill.version})
+        found = output.get("intent") if isinstance(output, dict) else None
+        if isinstance(result, Succeeded) and found == intent.intent:
+            return blank.model_copy(update={"status": "unchanged", "new_result": result})
+        change = Change(kind="changed", path="$.intent", old=intent.intent, new=found)
+        return blank.model_copy(
+            update={
+                "status": "changed",
+                "new_result": result,
+                "old": {"intent": intent.intent},
+                "new": output,
+                "changes": (change,),
+            }
+        )
+
+
+def _run(skill: Skill, page: SkillInput) -> tuple[Result, JsonValue]:
+    try:
+        return Succeeded(), skill.run(page)
+    except (CompletionError, SkillError) as error:
+        return Failed(code=error.code, message=error.message), None
+
+
+def _compared(blank: UseRerun, result: Result, old: JsonValue, new: JsonValue) -> UseRerun:
+    succeeds = isinstance(result, Succeeded)
+    if succeeds is isinstance(blank.old_result, Succeeded):
+        if not succeeds or _text(old) == _text(new):
+            return blank.model_copy(update={"status": "unchanged", "new_result": result})
+        changes = tuple(
+            Change(kind=each.kind.value, path=each.path, old=each.expected, new=each.observed)
+            for each in compare_outputs(old, new)
+        )
+    else:
+        changes = ()
+    update = {"status": "changed", "new_result": result, "old": old, "new": new, "changes": changes}
+    return blank.model_copy(update=update)
+
+
+def _text(value: JsonValue) -> str:
+    """Return a text that is equal for equal outputs, types included; both are JSON, from a file and from a model."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _new_output(use: UseRerun) -> tuple[SetSkillOutput, ...]:
+    if use.status != "changed" or use.new_result is None:
+        return ()
+    reason = f"{use.skill} was rerun, {_versions(use)}"
+    return (SetSkillOutput(skill=use.id, version=use.version, result=use.new_result, output=use.new, reason=reason),)
+
+
+def _new_intent(use: UseRerun) -> tuple[SetPageIntent, ...]:
+    match use.new:
+        case {"intent": str(intent), "confidence": float(confidence), "signals": list(signals)}:
+            reason = f"{use.skill} was run on the stored page, {_versions(use)}"
+            return (
+                SetPageIntent(
+                    page_intent=use.id, intent=intent, confidence=confidence, signals=tuple(signals), reason=reason
+                ),
+            )
+        case _:
+            return ()
+
+
+def _versions(use: UseRerun) -> str:
+    if use.recorded_version is None or use.recorded_version == use.version:
+        return f"version {use.version}"
+    return f"version {use.recorded_version} then, {use.version} now"

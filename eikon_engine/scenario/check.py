@@ -1,0 +1,156 @@
+"""Find what is wrong with a scenario before anything is done: names that nothing has, and values that nothing takes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from eikon_engine.errors import EikonError, ToolNotAllowedError
+from eikon_engine.gates import Gates
+from eikon_engine.gates.read import gates_in
+from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, SkillStep, ToolStep
+from eikon_engine.scenario.references import names_in
+from eikon_engine.scenario.tools.browser import NAME as BROWSER
+from eikon_engine.scenario.tools.browser import read_action
+from eikon_engine.trace.field_errors import fault_text, field_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pydantic import JsonValue
+
+    from eikon_engine.scenario.model import Step
+    from eikon_engine.scenario.read import ScenarioFile
+    from eikon_engine.scenario.tool_box import ToolBox
+    from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.yaml_text import Path as Place
+
+
+def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[], SkillRegistry]) -> None:
+    """Check everything that is known before the run; a replay, which calls no tool, is checked without a box.
+
+    Raises:
+        YamlError: a name is given twice, a reference leads nowhere, or an action is none.
+        UnknownToolError: no such tool.
+        ToolNotAllowedError: a step calls a tool that `allowed_tools` does not name.
+        ToolArgumentsError: a tool does not take the arguments of a step.
+        UnknownSkillError: no such skill.
+    """
+    _check_ids(file)
+    for number, name in enumerate(file.scenario.allowed_tools):
+        if box is not None and name != BROWSER:
+            _at(file, ("allowed_tools", number), partial(box.named, name))
+    known = dict.fromkeys(file.scenario.variables, "a variable")
+    _check_references(file, ("start_url",), file.scenario.start_url, known)
+    for place, step in steps_of(file):
+        if isinstance(step, NoteStep):
+            _check_references(file, (*place, "note"), step.note, known)
+            continue
+        value = file.text.value(place)
+        _check_references(file, place, value, known)
+        _check_step(file, place, step, box, skills)
+        if step.save_as is not None:
+            if step.save_as in known:
+                raise file.text.error((*place, "as"), f"wanted a name of its own, found {known[step.save_as]}")
+            known[step.save_as] = f"the output of {file.text.place(place)}"
+
+
+def steps_of(file: ScenarioFile) -> Iterator[tuple[Place, Step]]:
+    """Yield all steps with their places in the file."""
+    for number, subgoal in enumerate(file.scenario.subgoals):
+        for place, step in enumerate(subgoal.steps):
+            yield ("subgoals", number, "steps", place), step
+
+
+def needs_browser(file: ScenarioFile) -> bool:
+    """Say whether anything is done to a page."""
+    return file.scenario.start_url is not None or any(
+        isinstance(step, ActionStep | SkillStep) or (isinstance(step, ToolStep) and step.tool == BROWSER)
+        for _, step in steps_of(file)
+    )
+
+
+def may_ask_model(file: ScenarioFile) -> bool:
+    """Say whether a model may be asked: by a step, or by a skill."""
+    return any(isinstance(step, CompletionStep | SkillStep) for _, step in steps_of(file))
+
+
+def gates_of(file: ScenarioFile) -> Gates:
+    """Return the limits that a run has to keep to.
+
+    Raises:
+        GatesError: one does not exist, or its limit cannot be.
+    """
+    return gates_in(file.text, ("gates",)) if file.scenario.gates else Gates(())
+
+
+def _check_ids(file: ScenarioFile) -> None:
+    counts = Counter(each.id for each in file.scenario.subgoals)
+    for number, subgoal in enumerate(file.scenario.subgoals):
+        if counts[subgoal.id] > 1:
+            raise file.text.error(("subgoals", number, "id"), f"wanted each id once, found {subgoal.id!r} again")
+
+
+def _check_references(file: ScenarioFile, place: Place, value: JsonValue, known: dict[str, str]) -> None:
+    for path, name in names_in(value):
+        if name not in known:
+            names = ", ".join(known) or "none"
+            message = f"wanted a variable or an output of an earlier step, found {{{{{name}}}}}; known are {names}"
+            raise file.text.error((*place, *path), message)
+
+
+def _check_step(
+    file: ScenarioFile, place: Place, step: Step, box: ToolBox | None, skills: Callable[[], SkillRegistry]
+) -> None:
+    match step:
+        case ActionStep(action=action):
+            _check_action(file, (*place, "action"), action)
+        case ToolStep():
+            _check_tool(file, place, step, box)
+        case SkillStep(skill=name):
+            _at(file, (*place, "skill"), lambda: skills().named(name))
+        case _:
+            pass
+
+
+def _check_tool(file: ScenarioFile, place: Place, step: ToolStep, box: ToolBox | None) -> None:
+    if step.tool not in file.scenario.allowed_tools:
+        allowed = ", ".join(file.scenario.allowed_tools) or "none"
+        where = file.text.place((*place, "tool"))
+        message = f"{file.path}: {where}: tool {step.tool!r} is not allowed; allowed_tools are {allowed}; add it there"
+        raise ToolNotAllowedError(message)
+    if step.tool == BROWSER:
+        action = step.args.get("action")
+        if set(step.args) != {"action"} or not isinstance(action, dict):
+            raise file.text.error((*place, "args"), "wanted the one argument action, an object (docs/actions.md)")
+        _check_action(file, (*place, "args", "action"), action)
+    elif box is not None and not any(True for _ in names_in(step.args)):
+        _at(file, (*place, "args"), lambda: box.named(step.tool).bind(step.args))
+
+
+def _check_action(file: ScenarioFile, place: Place, action: dict[str, JsonValue]) -> None:
+    """Check an action; what an exact reference becomes is not known yet, and is checked when it is."""
+    if action.get("type") == "set_input_files":
+        message = "wanted another action: the files of set_input_files lie in a bundle; record it in Python"
+        raise file.text.error((*place, "type"), message)
+    if any(True for _ in names_in(action)):
+        return
+    try:
+        read_action(action)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        parts = field_parts(faults[0], action)
+        here = [fault for fault in faults if field_parts(fault, action) == parts]
+        is_key = faults[0]["type"] == "extra_forbidden"
+        raise file.text.error((*place, *parts), fault_text(here), at_key=is_key) from error
+
+
+def _at(file: ScenarioFile, place: Place, check: Callable[[], object]) -> None:
+    """Give an error its place in the file, with its type."""
+    try:
+        check()
+    except EikonError as error:
+        raise type(error)(f"{file.path}: {file.text.place(place)}: {error.message}") from error

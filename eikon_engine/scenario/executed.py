@@ -1,0 +1,53 @@
+"""Calls that are executed, and kept nowhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import EikonError, ToolError
+from eikon_engine.scenario.fixture import Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.scenario.stored_result import Result
+
+
+class Executed:
+    """Execute every call."""
+
+    is_replay = False
+
+    def begin(self, tool: str, args: Mapping[str, JsonValue]) -> ExecutedCall:  # noqa: ARG002 - every call alike
+        """Begin a call."""
+        return ExecutedCall(tool)
+
+
+class ExecutedCall:
+    """A call that nobody keeps."""
+
+    def __init__(self, tool: str) -> None:
+        """Begin the call of a tool."""
+        self._tool = tool
+
+    def succeed(self, result: Result) -> Result:
+        """Return the result."""
+        return result
+
+    def fail(self, error: Exception) -> ToolError:
+        """Return the public error."""
+        return public_error(self._tool, failure_of(error))
+
+
+def failure_of(error: Exception) -> Failure:
+    """Say what a tool failed by."""
+    message = error.message if isinstance(error, EikonError) else str(error)
+    code = getattr(error, "code", None)
+    return Failure(type=type(error).__name__, code=code if isinstance(code, str) else None, message=message)
+
+
+def public_error(tool: str, failure: Failure) -> ToolError:
+    """Return what is raised for a failure, executed or recorded."""
+    return ToolError(tool, failure.type, failure.message, failure.code)

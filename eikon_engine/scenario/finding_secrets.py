@@ -1,0 +1,62 @@
+"""Find the secrets that nobody named while tool calls are recorded."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, cast
+
+from eikon_engine.redact.found import FoundSecrets
+from eikon_engine.trace.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.redact.rules import RedactionRules
+    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.trace.found_secret import FoundSecret
+
+
+class FindingSecrets:
+    """Replace named secrets, and those that are found while a run is recorded."""
+
+    def __init__(self, secrets: Mapping[str, str], rules: RedactionRules | None, key: bytes) -> None:
+        """Find by `rules`, nothing where they are None; `key` is drawn for this recording and kept nowhere."""
+        self._found = None if rules is None else FoundSecrets(rules, key)
+        self.redactor = Redactor(secrets, None if self._found is None else self._found.stand_ins)
+
+    @property
+    def table(self) -> tuple[FoundSecret, ...]:
+        """Return what was found, without the values."""
+        return () if self._found is None else self._found.table
+
+    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
+        """Look through all texts and bytes of a value."""
+        if self._found is None:
+            return
+        discover = self._found.discover
+        texts, blobs = _parts(value)
+        self._found.learn(discover.in_values("body", texts), made=made)
+        self._found.learn(discover.in_text(json.dumps(texts, ensure_ascii=False)), made=made)
+        for blob in blobs:
+            self._found.learn(discover.in_body(blob, ""), made=made)
+
+
+def _parts(value: object) -> tuple[JsonValue, list[bytes]]:
+    """Return a value without its bytes, and those."""
+    blobs: list[bytes] = []
+
+    def plain(each: Any) -> JsonValue:  # noqa: ANN401 - what a tool is given or returns
+        match each:
+            case bytes():
+                blobs.append(each)
+                return None
+            case list():
+                return [plain(one) for one in each]
+            case dict():
+                return {name: plain(one) for name, one in each.items()}
+            case _:
+                return cast("JsonValue", each)
+
+    return plain(value), blobs

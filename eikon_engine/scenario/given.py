@@ -1,0 +1,84 @@
+"""What a run is given: values of variables and secrets, tools."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import SecretMissingError, UsageError, VariableMissingError
+from eikon_engine.scenario.tools.browser import NAME as BROWSER
+from eikon_engine.scenario.tools.installed import installed_tools
+from eikon_engine.scenario.tools.read_file import read_file_below
+from eikon_engine.scenario.tools.web_fetch import web_fetch
+from eikon_engine.trace.redaction import secrets_named_in
+from eikon_engine.trace.secret_text import missing_secret
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.scenario.read import ScenarioFile
+    from eikon_engine.scenario.tool_box import ToolBox
+
+
+def variables_for(
+    file: ScenarioFile, given: Mapping[str, str], recorded: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the values of variables: those that are given, else the recorded ones, else those of the scenario.
+
+    Raises:
+        UsageError: a value is given for what is no variable.
+        VariableMissingError: a variable has no value.
+    """
+    declared = file.scenario.variables
+    for name in given:
+        if name not in declared:
+            known = ", ".join(declared) or "none"
+            message = f"--var {name}: wanted a variable of {file.path}, found none of this name; its variables: {known}"
+            raise UsageError(message)
+    values: dict[str, str] = {}
+    for name, value in declared.items():
+        chosen = given.get(name, (recorded or {}).get(name, value))
+        if chosen is None:
+            where = file.text.place(("variables", name))
+            message = f"{file.path}: {where}: variable {name} has no value; use --var {name}=…"
+            raise VariableMissingError(message)
+        values[name] = chosen
+    return values
+
+
+def demand_secrets(file: ScenarioFile, given: Mapping[str, str]) -> None:
+    """Make sure that every secret that the scenario names is given.
+
+    Raises:
+        SecretMissingError: one is not.
+    """
+    for name in (*secrets_named_in(json.dumps(file.text.data)), *_referred_to(file.text.data)):
+        if name not in given:
+            raise SecretMissingError(missing_secret(name))
+
+
+def tools_for(file: ScenarioFile, box: ToolBox) -> ToolBox:
+    """Return the tools that the scenario may call: given ones, built-in ones, and those of installed packages."""
+    known = box
+    for tool in (read_file_below(file.folder / file.scenario.files), web_fetch):
+        name = tool.__name__ if callable(tool) else tool.name
+        known = known if name in known.names else known.extended(tool)
+    missing = set(file.scenario.allowed_tools) - {*known.names, BROWSER}
+    return known.extended(*installed_tools(missing))
+
+
+def _referred_to(value: JsonValue) -> Iterator[str]:
+    """Yield the names in `{secret: NAME}`, which stands for a text of an action."""
+    match value:
+        case {"secret": str(name), **others} if not others:
+            yield name
+        case dict():
+            for each in value.values():
+                yield from _referred_to(each)
+        case list():
+            for each in value:
+                yield from _referred_to(each)
+        case _:
+            pass

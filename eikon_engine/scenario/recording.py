@@ -1,0 +1,103 @@
+"""Find what a replay answers from: the recording that is named, or the newest complete one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import FixtureError, FixturesIncompleteError
+from eikon_engine.scenario.fixture import RECORDING_FILE
+from eikon_engine.scenario.fixture_folder import FixtureFolder
+from eikon_engine.scenario.run_note import FIXTURES, MISSION, RESPONSES, RUN_FILE, RunNote, read_note
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """One recorded run, or the fixtures of one alone."""
+
+    fixtures: FixtureFolder
+    run: Path | None
+    """Folder of the run; None where its fixtures were taken elsewhere."""
+    note: RunNote | None
+
+    @property
+    def mission(self) -> Path | None:
+        """Return the bundle of what was done to pages; None where there is none."""
+        return self._part(MISSION)
+
+    @property
+    def responses(self) -> Path | None:
+        """Return the folder of what models answered; None where there is none."""
+        return self._part(RESPONSES)
+
+    def _part(self, name: str) -> Path | None:
+        return self.run / name if self.run is not None and (self.run / name).is_dir() else None
+
+
+def recording_at(fixtures: Path) -> Recording:
+    """Open the recording whose fixtures lie in a folder; the folder of the run itself will do as well.
+
+    Raises:
+        FixtureError: there are none, or they belong to another run than the folder around them.
+        FixturesIncompleteError: the run did not come to its end.
+    """
+    if not (fixtures / RECORDING_FILE).exists() and (fixtures / FIXTURES / RECORDING_FILE).exists():
+        fixtures = fixtures / FIXTURES
+    folder = FixtureFolder(fixtures)
+    run = fixtures.resolve().parent
+    if not (run / RUN_FILE).exists():
+        return Recording(fixtures=folder, run=None, note=None)
+    note = read_note(run)
+    if note.run_id != folder.note.run_id:
+        message = (
+            f"{fixtures}: wanted the fixtures of run {note.run_id}, in whose folder they lie, found those of run "
+            f"{folder.note.run_id}; use the fixtures of one recording"
+        )
+        raise FixtureError(message)
+    return Recording(fixtures=folder, run=run, note=note)
+
+
+def latest_recording(runs: Path, scenario_id: str) -> Recording:
+    """Open the newest complete recording of a scenario.
+
+    Raises:
+        FixtureError: there is none, or a run of the folder cannot be read.
+    """
+    notes = [(read_note(each.parent), each.parent) for each in sorted(runs.glob(f"*/{RUN_FILE}"))]
+    ours = [
+        (note, run)
+        for note, run in notes
+        if note.mode == "record" and note.scenario is not None and note.scenario.id == scenario_id
+    ]
+    complete = [(note.started_at, len(run.name), run.name, run) for note, run in ours if note.state == "complete"]
+    if not complete:
+        unfit = "; ".join(f"{run.name} is {_said(note)}" for note, run in ours)
+        found = f"none that is complete: {unfit}" if unfit else "none"
+        message = f"{runs}: wanted a recording of scenario {scenario_id}, found {found}; record one with --mode record"
+        raise FixturesIncompleteError(message) if unfit else FixtureError(message)
+    return recording_at(max(complete)[-1] / FIXTURES)
+
+
+def passed_over(runs: Path, recording: Recording) -> tuple[str, ...]:
+    """Say which newer recordings of the same scenario `latest_recording` passed over, and why."""
+    chosen = recording.note
+    if chosen is None or chosen.scenario is None:
+        return ()
+    notes = [read_note(each.parent) for each in sorted(runs.glob(f"*/{RUN_FILE}"))]
+    newer = [
+        each
+        for each in notes
+        if each.mode == "record"
+        and each.state != "complete"
+        and each.started_at > chosen.started_at
+        and each.scenario is not None
+        and each.scenario.id == chosen.scenario.id
+    ]
+    return tuple(f"{each.run_id} is newer, and not used: it is {_said(each)}" for each in newer)
+
+
+def _said(note: RunNote) -> str:
+    return "not complete: it was killed, or is still going on" if note.state == "running" else note.state

@@ -1,0 +1,77 @@
+"""Hide in fixtures what turned out to be a secret after they were written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.scenario.args_hash import args_hash
+from eikon_engine.scenario.fixture import BLOBS, Fixture, fixture_name, read_name
+from eikon_engine.scenario.hidden_secrets import hidden, hidden_args
+from eikon_engine.scenario.sealed import read_sealed, sealed_text
+from eikon_engine.scenario.stored_result import restore_result, store_result
+from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.redaction import Redactor
+
+
+def hide_again(folder: Path, redactor: Redactor) -> None:
+    """Rewrite the fixtures of a recording that hold a secret which was found later.
+
+    The hash of arguments with a secret changes; calls that become equal are numbered by their order.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    if redactor.is_idle:
+        return
+    for tool in sorted(each for each in folder.iterdir() if each.is_dir()):
+        files = sorted(each for each in tool.iterdir() if read_name(each.name) is not None)
+        blobs = BlobStore(tool / BLOBS)
+        stale = [each for each in files if _holds_secret(each.read_bytes(), redactor)]
+        moved = [_hidden(read_sealed(Fixture, each), redactor, blobs) for each in stale]
+        hashes = {each.args_hash for each in moved}
+        equal = [each for each in files if each not in stale and each.name[:64] in hashes]
+        _number([*moved, *(read_sealed(Fixture, each) for each in equal)], tool, {*stale, *equal})
+        _hide_blobs(tool, blobs, redactor)
+
+
+def _holds_secret(data: bytes, redactor: Redactor) -> bool:
+    return redactor.data(data) != data
+
+
+def _hidden(fixture: Fixture, redactor: Redactor, blobs: BlobStore) -> Fixture:
+    args = hidden_args(fixture.args, redactor)
+    result = store_result(hidden(restore_result(fixture.result, blobs), redactor), blobs.put)
+    error = fixture.error
+    if error is not None:
+        error = error.model_copy(update={"message": redactor.text(error.message)})
+    return fixture.model_copy(update={"args": args, "args_hash": args_hash(args), "result": result, "error": error})
+
+
+def _number(fixtures: list[Fixture], tool: Path, old: set[Path]) -> None:
+    """Write fixtures under their hashes, those of one hash in the order of their calls."""
+    counts: dict[str, int] = {}
+    written = set()
+    for fixture in sorted(fixtures, key=lambda each: each.order):
+        occurrence = counts[fixture.args_hash] = counts.get(fixture.args_hash, 0) + 1
+        path = tool / fixture_name(fixture.args_hash, occurrence)
+        write_whole(path, sealed_text(fixture.model_copy(update={"occurrence": occurrence})))
+        written.add(path)
+    for path in old - written:
+        path.unlink()
+
+
+def _hide_blobs(tool: Path, blobs: BlobStore, redactor: Redactor) -> None:
+    """Rewrite bytes that hold a secret, and what refers to them."""
+    if not blobs.folder.is_dir():
+        return
+    stale = {ref.sha256 for ref in map(blobs.ref, blobs.folder.iterdir()) if _holds_secret(blobs.get(ref), redactor)}
+    for path in sorted(tool.iterdir()) if stale else ():
+        if read_name(path.name) is not None and any(each in path.read_text(encoding="utf-8") for each in stale):
+            write_whole(path, sealed_text(_hidden(read_sealed(Fixture, path), redactor, blobs)))
+    for digest in stale:
+        (blobs.folder / f"{digest}.zst").unlink()

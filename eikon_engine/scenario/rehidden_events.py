@@ -1,0 +1,42 @@
+"""Hide in the events of a run what turned out to be a secret after they were written."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.trace.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.redaction import Redactor
+
+
+def hide_in_events(folder: Path, redactor: Redactor) -> None:
+    """Rewrite `events.jsonl`, and the files of its large values, which are named by their content.
+
+    What is found while a run goes on has a stand-in of its own length, so that sizes stay true.
+
+    Raises:
+        OutputError: the folder cannot be written.
+    """
+    if redactor.is_idle:
+        return
+    events = folder / EVENTS_FILE
+    text = old = events.read_bytes()
+    stale = []
+    for value in sorted((folder / "values").glob("*.json")):
+        content = value.read_bytes()
+        clean = redactor.data(content)
+        if clean != content:
+            name = f"{hashlib.sha256(clean).hexdigest()}.json"
+            write_whole(value.with_name(name), clean)
+            text = text.replace(f"values/{value.name}".encode(), f"values/{name}".encode())
+            stale.append(value)
+    text = redactor.data(text)
+    if text != old:
+        write_whole(events, text)
+    for value in stale:
+        value.unlink()

@@ -1,0 +1,122 @@
+"""Answer tool calls from fixtures, in their recorded order, and execute nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import FixtureMissingError, ToolCallsDivergedError
+from eikon_engine.scenario.args_hash import args_hash
+from eikon_engine.scenario.calls import CallAnswered, CallMade, Recorded, SilentReader
+from eikon_engine.scenario.executed import public_error
+from eikon_engine.scenario.fixture import BLOBS
+from eikon_engine.scenario.hidden_secrets import KnownSecrets, hidden_args, shown
+from eikon_engine.scenario.nearest_call import called, explain_miss
+from eikon_engine.scenario.stored_result import restore_result
+from eikon_engine.trace.blobs import BlobStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.scenario.calls import Reader
+    from eikon_engine.scenario.fixture import Fixture
+    from eikon_engine.scenario.fixture_folder import FixtureFolder
+    from eikon_engine.scenario.stored_result import Result
+
+_LISTED = 5
+"""Calls named in one message."""
+
+
+class ReplayedCalls:
+    """Answer the calls of one run."""
+
+    is_replay = True
+
+    def __init__(
+        self,
+        folder: FixtureFolder,
+        secrets: Mapping[str, str],
+        reader: Reader | None = None,
+        *,
+        is_ordered: bool = True,
+    ) -> None:
+        """Answer from `folder`; where calls are `is_ordered`, they have to come in the order they were recorded in."""
+        self.folder = folder
+        self.secrets = KnownSecrets(secrets, folder.note.secrets)
+        self.reader: Reader = reader or SilentReader()
+        self._is_ordered = is_ordered
+        self._lock = threading.Lock()
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._given: list[Fixture] = []
+
+    def begin(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded:
+        """Answer a call.
+
+        Raises:
+            FixtureMissingError: it was not recorded; the message names the nearest one that was.
+            FixtureError: its fixture cannot be used.
+        """
+        started = time.perf_counter()
+        with self._lock:
+            clean = hidden_args(args, self.secrets.redactor)
+            digest = args_hash(clean)
+            self._counts[tool, digest] += 1
+            occurrence, order = self._counts[tool, digest], sum(self._counts.values())
+        made = CallMade(
+            call_id=f"call_{order}", tool=tool, args=clean, args_hash=digest, occurrence=occurrence, order=order
+        )
+        self.reader.called(made)
+        key = (tool, digest, occurrence)
+        if key not in self.folder:
+            raise FixtureMissingError(explain_miss(self.folder, made))
+        fixture = self.folder.take(key, clean)
+        result = self._result(fixture)
+        with self._lock:
+            self._given.append(fixture)
+        latency_ms = (time.perf_counter() - started) * 1000
+        self.reader.answered(
+            CallAnswered(made=made, source="fixture", result=fixture.result, error=fixture.error, latency_ms=latency_ms)
+        )
+        error = None if fixture.error is None else public_error(tool, fixture.error)
+        return Recorded(result, error)
+
+    def close(self) -> None:
+        """Make sure that all recorded calls were made, in their order.
+
+        Raises:
+            ToolCallsDivergedError: some were not, or came in another order.
+            FixtureError: a fixture that was not used cannot be.
+        """
+        lines = self.findings()
+        if lines:
+            raise ToolCallsDivergedError(f"{self.folder.folder}: {'; '.join(lines)}")
+
+    def findings(self) -> tuple[str, ...]:
+        """Say which recorded calls were not made, and which came in another order; empty where all is as recorded."""
+        unused = sorted(self.folder.unused(), key=lambda each: each.order)
+        lines = []
+        if unused:
+            listed = ", ".join(f"{called(each.tool, each.args)} (call {each.order})" for each in unused[:_LISTED])
+            more = f" and {len(unused) - _LISTED} more" if len(unused) > _LISTED else ""
+            kind = "1 recorded tool call was" if len(unused) == 1 else f"{len(unused)} recorded tool calls were"
+            lines.append(f"{kind} not made: {listed}{more}")
+        if self._is_ordered:
+            lines.extend(self._reordered())
+        return tuple(lines)
+
+    def _reordered(self) -> list[str]:
+        recorded = sorted(self._given, key=lambda each: each.order)
+        for place, (given, wanted) in enumerate(zip(self._given, recorded, strict=True), start=1):
+            if given is not wanted:
+                found, expected = called(given.tool, given.args), called(wanted.tool, wanted.args)
+                return [f"tool calls came in another order: call {place} was {found}, recorded is {expected}"]
+        return []
+
+    def _result(self, fixture: Fixture) -> Result:
+        blobs = BlobStore(self.folder.folder / fixture.tool / BLOBS)
+        result = restore_result(fixture.result, blobs)
+        return result if self.secrets.redactor.is_idle else shown(result, self.secrets.redactor)

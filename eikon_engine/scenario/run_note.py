@@ -1,0 +1,128 @@
+"""What a run says of itself: `run.json` in its folder."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from pydantic import AwareDatetime, Field, ValidationError
+
+from eikon_engine.errors import FixtureError, OutputError
+from eikon_engine.outcome.outcomes import Verdict
+from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.file_name import file_name_for
+from eikon_engine.trace.record import Record
+from eikon_engine.trace.whole_file import cannot_write, write_whole
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+RUN_FILE: Final = "run.json"
+FIXTURES: Final = "fixtures"
+RESPONSES: Final = "responses"
+MISSION: Final = "mission"
+REPLAY: Final = "replay"
+OUTPUTS_FILE: Final = "outputs.json"
+SUMMARY_FILE: Final = "summary.txt"
+
+Mode: TypeAlias = Literal["record", "replay"]
+State: TypeAlias = Literal["running", "complete", "failed", "interrupted"]
+
+
+class ScenarioNote(Record):
+    """The scenario of a run."""
+
+    id: str
+    path: str
+    digest: str
+    """SHA-256 of the file, hexadecimal."""
+
+
+class EndedBy(Record):
+    """What a run failed by."""
+
+    code: str
+    message: str
+
+
+class RunNote(Record):
+    """The facts of one run; `running` in the file of a process that is gone says that it was killed."""
+
+    format_version: Literal[1] = 1
+    run_id: str = Field(min_length=1)
+    mode: Mode
+    state: State = "running"
+    scenario: ScenarioNote | None = None
+    """None where an agent of its own ran, without a scenario."""
+    recording: str | None = None
+    """In a replay, the id of the run that is replayed."""
+    variables: dict[str, str] = Field(default_factory=dict)
+    started_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
+    error: EndedBy | None = None
+    certified: str | None = None
+    """What certifying the mission gave; None where there was nothing to certify, or it was left for later."""
+    verdict: Verdict | None = None
+    """In a replay of a mission, what its comparison came to."""
+    versions: dict[str, str] = Field(default_factory=dict)
+
+
+def versions() -> dict[str, str]:
+    """Name what a run is made with."""
+    try:
+        own = metadata.version("eikon-engine")
+    except metadata.PackageNotFoundError:
+        own = "sources"
+    return {"eikon": own, "python": platform.python_version(), "platform": platform.system()}
+
+
+def make_run_folder(runs: Path, name: str, started_at: datetime, run_id: str | None = None) -> Path:
+    """Make the folder of a new run, named after its time; of two runs in one second each gets its own.
+
+    Raises:
+        OutputError: it cannot be made, or a run of this id is there already.
+    """
+    wanted = run_id or f"{started_at:%Y%m%d_%H%M%S}_{file_name_for(name, 'run')}"
+    number = 1
+    while True:
+        folder = runs / (wanted if number == 1 else f"{wanted}_{number}")
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError as error:
+            if run_id is not None:
+                message = f"{folder}: a run of this id is there already; choose another --run-id"
+                raise OutputError(message) from error
+            number += 1
+        except OSError as error:
+            raise OutputError(cannot_write(folder, error)) from error
+        else:
+            return folder
+
+
+def write_note(folder: Path, note: RunNote) -> None:
+    """Write run.json, whole.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    write_whole(folder / RUN_FILE, note.model_dump_json(indent=1).encode() + b"\n")
+
+
+def read_note(folder: Path) -> RunNote:
+    """Read run.json.
+
+    Raises:
+        FixtureError: it is not there, or is none.
+    """
+    path = folder / RUN_FILE
+    try:
+        data = path.read_bytes()
+        return RunNote.model_validate_json(data)
+    except OSError as error:
+        message = f"{path}: wanted the facts of a run, found none ({error.strerror}); check the path"
+        raise FixtureError(message) from error
+    except ValidationError as error:
+        raise FixtureError(trace_error(error, data, str(path)).message) from error

@@ -1,0 +1,86 @@
+"""The summary of a run, for people: `summary.txt`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.events import (
+    ActionTaken,
+    CompletionGiven,
+    DivergenceFound,
+    JournalLine,
+    SkillUsed,
+    ToolResult,
+)
+from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.outcome.gate_result import GateResult
+    from eikon_engine.scenario.open_folder import RunResult
+
+
+class Tally:
+    """Count what happens; a reader of events."""
+
+    def __init__(self) -> None:
+        """Begin at nothing."""
+        self.counts: Counter[str] = Counter()
+        self.divergences: list[str] = []
+
+    def read(self, line: JournalLine) -> None:
+        """Count an event."""
+        match line.event:
+            case ActionTaken():
+                self.counts["action"] += 1
+            case SkillUsed():
+                self.counts["skill"] += 1
+            case ToolResult(source=source, error=error):
+                self.counts[f"tool {source}"] += 1
+                self.counts["tool failed"] += error is not None
+            case CompletionGiven(source=source):
+                self.counts[f"completion {source}"] += 1
+            case DivergenceFound(divergence=found):
+                told = f"{found.code} in {found.subgoal_id}, sequence {found.sequence}"
+                self.divergences.append(f"{told}: expected {found.expected}, observed {found.observed}")
+            case _:
+                pass
+
+
+def render_summary(result: RunResult, tally: Tally) -> str:
+    """Say how a run went, in plain text."""
+    return "".join(f"{printable(line)}\n" for line in _lines(result, tally))
+
+
+def _lines(result: RunResult, tally: Tally) -> Iterator[str]:
+    note, counts = result.note, tally.counts
+    name = note.scenario.id if note.scenario is not None else "(no scenario)"
+    yield f"{'Recording' if note.mode == 'record' else 'Replay'} of {name}: {note.state}"
+    yield f"run: {note.run_id}"
+    if note.recording is not None:
+        yield f"recording: {note.recording}"
+    if note.error is not None:
+        yield f"failed: {note.error.message} (code {note.error.code})"
+    yield ""
+    yield f"actions: {counts['action']}, skills: {counts['skill']}"
+    calls = f"{counts['tool executed']} executed, {counts['tool fixture']} from fixtures"
+    yield f"tool calls: {calls}, {counts['tool failed']} of them failed"
+    yield f"completions: {counts['completion captured']} asked, {counts['completion replayed']} replayed"
+    if note.verdict is not None:
+        yield f"mission: {note.verdict}"
+    if note.certified is not None:
+        yield f"mission: {note.certified}"
+    if tally.divergences:
+        yield f"{counted(len(tally.divergences), 'divergence')}:"
+        yield from (f"  {each}" for each in tally.divergences)
+    if result.gates:
+        yield ""
+        yield from map(gate_line, result.gates)
+
+
+def gate_line(gate: GateResult) -> str:
+    """Say in a line what a gate came to."""
+    return f"gate {gate.gate}: {gate.word}: {gate.message}"

@@ -1,0 +1,117 @@
+"""A tool: a plain function, whose arguments are checked by its signature."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PydanticUndefinedAnnotation,
+    PydanticUserError,
+    ValidationError,
+    create_model,
+)
+
+from eikon_engine.errors import ToolArgumentsError, UsageError
+from eikon_engine.scenario.fixture import RECORDING_FILE
+from eikon_engine.trace.field_errors import trace_error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pydantic import JsonValue
+
+TOOL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}(\.[A-Za-z0-9_-]{1,63}){0,3}")
+"""Tools are names of folders, on any file system."""
+
+
+class Tool:
+    """A named function: synchronous or asynchronous, of JSON arguments, giving JSON or bytes."""
+
+    def __init__(self, function: Callable[..., Any], *, name: str | None = None) -> None:
+        """Take the name and the description of the function, unless another name is given.
+
+        Raises:
+            UsageError: it has no name that a file system takes, or parameters that cannot be named.
+        """
+        self.name: Final[str] = name or str(getattr(function, "__name__", ""))
+        self.function: Final = function
+        self.is_asynchronous: Final = inspect.iscoroutinefunction(function)
+        self._model: type[BaseModel] | None = None
+        if not TOOL_NAME.fullmatch(self.name) or self.name == RECORDING_FILE:
+            message = (
+                f"wanted a tool with a name of letters, digits, '_', '-' and '.', found {self.name!r}; give a name"
+            )
+            raise UsageError(message)
+        self._parameters = _parameters(function, self.name)
+
+    @property
+    def description(self) -> str:
+        """Return the first line of what the function says of itself."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """Describe the arguments as JSON Schema."""
+        return self._arguments().model_json_schema()
+
+    def bind(self, args: Mapping[str, JsonValue]) -> dict[str, Any]:
+        """Return the arguments as the function takes them.
+
+        Raises:
+            ToolArgumentsError: it does not take them; the message names the first that is wrong.
+        """
+        try:
+            text = json.dumps(dict(args), allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:
+            message = f"tool {self.name}: wanted arguments in JSON, found {error}; pass plain values"
+            raise ToolArgumentsError(message) from error
+        try:
+            model = self._arguments().model_validate_json(text)
+        except ValidationError as error:
+            raise ToolArgumentsError(trace_error(error, text.encode(), f"tool {self.name}").message) from error
+        given = {field.alias or name: getattr(model, name) for name, field in type(model).model_fields.items()}
+        return {**given, **(model.model_extra or {})}
+
+    def _arguments(self) -> type[BaseModel]:
+        """Build the model of the arguments, once: it takes a millisecond, and a replay needs none."""
+        if self._model is None:
+            fields: dict[str, Any] = {}
+            for place, parameter in enumerate(self._parameters):
+                default = ... if parameter.default is parameter.empty else parameter.default
+                # By place, as a parameter may have a name that models keep for themselves.
+                kind = Any if parameter.annotation is parameter.empty else parameter.annotation
+                fields[f"argument_{place}"] = (kind, Field(default, alias=parameter.name))
+            is_open = any(each.kind is each.VAR_KEYWORD for each in _signature(self.function).parameters.values())
+            config = ConfigDict(strict=True, extra="allow" if is_open else "forbid", arbitrary_types_allowed=False)
+            module = inspect.unwrap(self.function).__module__
+            try:
+                model = create_model(self.name, __config__=config, __module__=module, **fields)
+                model.model_rebuild()
+            except PydanticUserError as error:
+                found = error.message.splitlines()[0]
+                message = f"tool {self.name}: wanted parameters that JSON can say, found {found}"
+                raise UsageError(message) from error
+            except PydanticUndefinedAnnotation as error:
+                message = f"tool {self.name}: wanted annotations that can be read, found {error.name}; import it there"
+                raise UsageError(message) from error
+            self._model = model
+        return self._model
+
+
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
+
+
+def _parameters(function: Callable[..., Any], name: str) -> tuple[inspect.Parameter, ...]:
+    parameters = tuple(_signature(function).parameters.values())
+    for each in parameters:
+        if each.kind in {each.POSITIONAL_ONLY, each.VAR_POSITIONAL}:
+            message = f"tool {name}: wanted parameters that are given by name, found {each}; name it"
+            raise UsageError(message)
+    return tuple(each for each in parameters if each.kind is not each.VAR_KEYWORD)

@@ -1,0 +1,1 @@
+"""The tools that are built in, one a module."""

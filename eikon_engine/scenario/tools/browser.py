@@ -1,0 +1,52 @@
+"""`browser`: one action on the pages of the mission that is under way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from pydantic import JsonValue, TypeAdapter
+
+from eikon_engine.scenario.tool import Tool
+from eikon_engine.trace.actions import Action
+
+if TYPE_CHECKING:
+    from eikon_engine.scenario.stored_result import Result
+    from eikon_engine.trace.observation import Observation
+
+NAME: Final = "browser"
+ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
+
+
+class Driver(Protocol):
+    """Perform actions and record them."""
+
+    async def perform(self, action: Action) -> Observation:
+        """Perform one action, and return what was observed."""
+
+
+def browser_driven_by(driver: Driver) -> Tool:
+    """Return a tool that gives actions to a driver: a `MissionRecorder`, inside one of its subgoals."""
+
+    async def browser(action: dict[str, JsonValue]) -> dict[str, Result]:
+        """Perform one action on the page (docs/actions.md), and return the addresses and titles of the open pages."""
+        return pages_of(await driver.perform(read_action(action)))
+
+    return Tool(browser, name=NAME)
+
+
+def read_action(action: dict[str, Any]) -> Action:
+    """Read an action as a trace writes it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return ACTION.validate_json(_text(action))
+
+
+def _text(action: dict[str, Any]) -> bytes:
+    return TypeAdapter(JsonValue).dump_json(action)
+
+
+def pages_of(observation: Observation) -> dict[str, Any]:
+    """Return what an agent is told of the pages after an action."""
+    return {"pages": [{"page": page.page, "url": page.url, "title": page.title} for page in observation.pages]}

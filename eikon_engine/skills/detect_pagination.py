@@ -1,0 +1,267 @@
+"""The skill `detect_pagination`: how a page leads to the rest of its list."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from eikon_engine.skills.document import clean, parent_element, selector_of, text_of
+from eikon_engine.skills.pager_words import Step, says_more, step_of
+from eikon_engine.skills.parameters import Parameters
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.skills.typed_skill import Output, TypedSkill
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+    from eikon_engine.skills.document import Document
+
+PaginationKind: TypeAlias = Literal["numbered", "steps", "load_more", "infinite", "none"]
+
+_NUMBER: Final = re.compile(
+    r"(?:(?:page|seite|página|pagina|страница|第)\s*)?(\d{1,6})(?:\s*[页ページ頁])?", re.IGNORECASE
+)
+_CURRENT: Final = re.compile(r"(?:^|[\s_-])(?:current|active|selected|is-active|on)(?:$|[\s_-])", re.IGNORECASE)
+_DISABLED: Final = re.compile(r"(?:^|[\s_-])disabled(?:$|[\s_-])", re.IGNORECASE)
+_PAGER: Final = re.compile(r"pag(?:ination|inator|er|ing|es)|pagenav|page-?numbers|seiten", re.IGNORECASE)
+_INFINITE: Final = re.compile(
+    r"infinite-?(?:scroll|loader|list)|endless|load-?on-?scroll|scroll-?sentinel", re.IGNORECASE
+)
+_HIGHEST_UP: Final = 3
+_PRESSED: Final = "a,button,[role=button],[role=link],input[type=button],input[type=submit]"
+
+
+class PaginationParameters(Parameters):
+    """Take none."""
+
+
+class PageLink(Output):
+    """One page of the list."""
+
+    number: int
+    url: str | None
+    """Null where nothing leads there by address: the page shown, or a button."""
+    current: bool
+
+
+class StepLink(Output):
+    """The control that leads on, or back."""
+
+    text: str
+    url: str | None
+    """Null for buttons."""
+    selector: str | None
+    """CSS path; null where only the head of the page says it."""
+
+
+class Pagination(Output):
+    """How a page leads to the rest of its list."""
+
+    kind: PaginationKind
+    current: int | None
+    last: int | None
+    """Highest number that is shown."""
+    next: StepLink | None
+    previous: StepLink | None
+    pages: tuple[PageLink, ...]
+    load_more: StepLink | None
+    signals: tuple[str, ...]
+
+
+class DetectPagination(TypedSkill[PaginationParameters, Pagination]):
+    """Return the pages of a list, the one shown, the next and the previous, or what loads more."""
+
+    name = "detect_pagination"
+    version = 1
+    description = "Detect pagination: next, previous, numbered pages, load more, endless scrolling."
+    parameters = PaginationParameters
+    output = Pagination
+    example = SkillInput(
+        html='<nav class=pagination><a href="?p=1">1</a> <b>2</b> <a href="?p=3">3</a> <a href="?p=3">Next ›</a></nav>',  # noqa: RUF001
+        url="https://shop.example/?p=2",
+    )
+
+    def look(self, document: Document, parameters: PaginationParameters) -> Pagination:  # noqa: ARG002 - there are none
+        """Look for steps, numbers and what loads more; a page without pagination is a result, not an error."""
+        controls = [(node, _label(node)) for node in document.tree.css(_PRESSED)]
+        steps = _steps(document, controls)
+        pages = _pages(document, controls)
+        more = next((node for node, label in controls if says_more(label) and not _is_disabled(node)), None)
+        infinite = _infinite(document)
+        current = next((page.number for page in pages if page.current), None)
+        kind: PaginationKind = "none"
+        if pages:
+            kind = "numbered"
+        elif steps:
+            kind = "steps"
+        elif more is not None:
+            kind = "load_more"
+        elif infinite:
+            kind = "infinite"
+        signals = (
+            *(f"rel={step}" for step in ("next", "prev") if document.tree.css_first(f"[rel~={step}]") is not None),
+            *(("numbered pages",) if pages else ()),
+            *(("load more control",) if more is not None else ()),
+            *(("endless scrolling",) if infinite else ()),
+        )
+        return Pagination(
+            kind=kind,
+            current=current,
+            last=max((page.number for page in pages), default=None),
+            next=steps.get("next"),
+            previous=steps.get("previous"),
+            pages=pages,
+            load_more=None if more is None else _step_link(document, more),
+            signals=signals,
+        )
+
+
+def _label(node: LexborNode) -> str:
+    attributes = node.attributes
+    return text_of(node) or clean(
+        attributes.get("aria-label") or attributes.get("value") or attributes.get("title") or ""
+    )
+
+
+def _steps(document: Document, controls: list[tuple[LexborNode, str]]) -> dict[Step, StepLink]:
+    """Find the next and the previous page: `rel` in the page, then words and arrows, then `rel` in the head."""
+    html = document.tree.css_first("html")
+    body = document.tree.body
+    directions = [node.attributes.get("dir") for node in (html, body) if node is not None]
+    right_to_left = "rtl" in [(each or "").lower() for each in directions]
+    relations: tuple[tuple[str, Step], ...] = (("next", "next"), ("prev", "previous"))
+    found: dict[Step, StepLink] = {}
+    for relation, step in relations:
+        linked = document.tree.css_first(f"a[rel~={relation}][href]")
+        if linked is not None and not _is_disabled(linked):
+            found[step] = _step_link(document, linked)
+    for node, label in controls:
+        aria = clean(node.attributes.get("aria-label") or "")
+        way = step_of(label, right_to_left=right_to_left) or step_of(aria, right_to_left=right_to_left)
+        if way is not None and way not in found and not _is_disabled(node) and _is_pager(node, label):
+            found[way] = _step_link(document, node)
+    for relation, step in relations:
+        head = document.tree.css_first(f"link[rel~={relation}][href]")
+        if head is not None and step not in found:
+            found[step] = StepLink(text="", url=document.absolute(head.attributes.get("href")), selector=None)
+    return found
+
+
+def _is_pager(node: LexborNode, label: str) -> bool:
+    """Tell a pager from a carousel: a link with an address, or a control within something named like a pager."""
+    if node.tag == "a" and (node.attributes.get("href") or "#").strip() not in {"", "#"} and len(label) > 1:
+        return True
+    return _pager_around(node)
+
+
+def _pager_around(node: LexborNode) -> bool:
+    current: LexborNode | None = node
+    while current is not None and current.tag not in {"body", "html"}:
+        attributes = current.attributes
+        names = " ".join(attributes.get(name) or "" for name in ("class", "id", "aria-label", "data-testid"))
+        if _PAGER.search(names):
+            return True
+        current = parent_element(current)
+    return False
+
+
+def _pages(document: Document, controls: list[tuple[LexborNode, str]]) -> tuple[PageLink, ...]:
+    """Find the first list of numbers in which two follow each other, or that is named like a pager."""
+    groups: dict[int, list[tuple[int, LexborNode]]] = {}
+    holders: dict[int, LexborNode] = {}
+    for node, label in controls:
+        found = _NUMBER.fullmatch(label)
+        holder = _holder(node)
+        if found is not None and holder is not None:
+            holders[holder.mem_id] = holder
+            groups.setdefault(holder.mem_id, []).append((_digits(found[1]), node))
+    for key, members in groups.items():
+        holder = holders[key]
+        shown = _shown_number(holder, {node.mem_id for _, node in members})
+        numbers = sorted({number for number, _ in members} | ({shown} if shown is not None else set()))
+        follow = any(after - before == 1 for before, after in pairwise(numbers))
+        if (follow and (shown is not None or any(_is_current(node) for _, node in members))) or (
+            _pager_around(holder) and (follow or shown is not None)
+        ):
+            return _page_links(document, members, shown)
+    return ()
+
+
+def _holder(node: LexborNode) -> LexborNode | None:
+    """Return the element that holds all numbers: the list around an item, else the parent."""
+    parent = parent_element(node)
+    if parent is not None and parent.tag in {"li", "span", "div", "td"} and len(list(parent.iter())) == 1:
+        return parent_element(parent)
+    return parent
+
+
+def _shown_number(holder: LexborNode, linked: set[int]) -> int | None:
+    """Return the number that stands among the links without being one: the page shown."""
+    for node in holder.css("span,b,strong,em,li,[aria-current]"):
+        found = _NUMBER.fullmatch(text_of(node))
+        inside = any(each.mem_id in linked for each in node.css(_PRESSED))
+        if found is not None and not inside and node.mem_id not in linked:
+            above = parent_element(node)
+            if above is None or above.mem_id not in linked:
+                return _digits(found[1])
+    return None
+
+
+def _page_links(document: Document, members: list[tuple[int, LexborNode]], shown: int | None) -> tuple[PageLink, ...]:
+    found: dict[int, PageLink] = {}
+    for number, node in members:
+        url = document.absolute(node.attributes.get("href")) if node.tag == "a" else None
+        current = _is_current(node) or number == shown
+        if number not in found or current:
+            found[number] = PageLink(number=number, url=url, current=current)
+    if shown is not None and shown not in found:
+        found[shown] = PageLink(number=shown, url=None, current=True)
+    return tuple(found[number] for number in sorted(found))
+
+
+def _digits(text: str) -> int:
+    return int("".join(str(unicodedata.digit(each)) for each in text))
+
+
+def _is_current(node: LexborNode) -> bool:
+    parent = parent_element(node)
+    item = parent if parent is not None and parent.tag in {"li", "span"} else None
+    for each in (node, *(() if item is None else (item,))):
+        attributes = each.attributes
+        if (attributes.get("aria-current") or "false") != "false" or _CURRENT.search(attributes.get("class") or ""):
+            return True
+    return False
+
+
+def _is_disabled(node: LexborNode) -> bool:
+    current: LexborNode | None = node
+    for _ in range(2):
+        if current is None:
+            break
+        attributes = current.attributes
+        if (
+            "disabled" in attributes
+            or attributes.get("aria-disabled") == "true"
+            or _DISABLED.search(attributes.get("class") or "")
+        ):
+            return True
+        current = parent_element(current)
+    return False
+
+
+def _step_link(document: Document, node: LexborNode) -> StepLink:
+    href = node.attributes.get("href") if node.tag == "a" else None
+    leads = href is not None and not href.strip().lower().startswith(("#", "javascript:"))
+    return StepLink(
+        text=_label(node), url=document.absolute(href) if leads else None, selector=selector_of(document, node)
+    )
+
+
+def _infinite(document: Document) -> bool:
+    for node in document.tree.css("[class*=infinite],[class*=endless],[class*=sentinel],[id*=infinite],[id*=sentinel]"):
+        attributes = node.attributes
+        if _INFINITE.search(f"{attributes.get('class') or ''} {attributes.get('id') or ''}"):
+            return True
+    return document.tree.css_first("[data-infinite-scroll],[data-infinite],[role=feed]") is not None

@@ -1,0 +1,122 @@
+"""The skill `extract_dates`: the dates on a page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from eikon_engine.skills.document import clean
+from eikon_engine.skills.inline_text import text_runs
+from eikon_engine.skills.parameters import Parameters
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.skills.scope import scopes
+from eikon_engine.skills.structured_data import read_json_ld
+from eikon_engine.skills.typed_skill import Output, TypedSkill
+from eikon_engine.skills.written_dates import Order, find_dates, iso_date
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selectolax.lexbor import LexborNode
+
+    from eikon_engine.skills.document import Document
+    from eikon_engine.skills.structured_data import Node
+
+DateSource: TypeAlias = Literal["time", "json-ld", "meta", "text"]
+
+_NAME: Final = "extract_dates"
+_MEMBER: Final = re.compile(r"date|time|birthday|expires|validFrom|validThrough", re.IGNORECASE)
+_TIME: Final = frozenset({"time"})
+_META: Final = re.compile(r"date|time$|published|modified|expires", re.IGNORECASE)
+
+
+class DatesParameters(Parameters):
+    """Say where, and what is known of how the page writes."""
+
+    selector: str | None = None
+    """CSS of the parts of the page whose dates are wanted; without it all of the page, its head included."""
+    order: Order | None = None
+    """What comes first in 03/04/2025; without it such a date is ambiguous."""
+
+
+class FoundDate(Output):
+    """One date."""
+
+    text: str
+    """As written."""
+    iso: str | None
+    """ISO 8601, with time and zone if they are given; null where it is ambiguous."""
+    source: DateSource
+    name: str | None
+    """What it is the date of, if it was declared: `datePublished`, `article:modified_time` …"""
+    readings: tuple[str, ...]
+    """All ways to read an ambiguous one; else empty."""
+
+
+class Dates(Output):
+    """The dates of a page: declared ones first, then those in its content in document order."""
+
+    count: int
+    dates: tuple[FoundDate, ...]
+
+
+class ExtractDates(TypedSkill[DatesParameters, Dates]):
+    """Return declared dates, those of `<time>`, and those that are written out."""
+
+    name = _NAME
+    version = 1
+    description = "Extract dates as ISO 8601; ambiguous ones such as 03/04/2025 are told, not guessed."
+    parameters = DatesParameters
+    output = Dates
+    example = SkillInput(
+        html="<p>Posted <time datetime=2025-04-03>last week</time>, updated 5 May 2025, again on 03/04/2025",
+        url="https://blog.example/",
+    )
+
+    def look(self, document: Document, parameters: DatesParameters) -> Dates:
+        """Read all dates; a page without any is a result, not an error.
+
+        Raises:
+            SkillError: the selector is no CSS, or matches nothing.
+        """
+        found = list(_declared(document)) if parameters.selector is None else []
+        for scope in scopes(document, parameters.selector, _NAME):
+            found.extend(_in_content(scope, parameters.order))
+        return Dates(count=len(found), dates=tuple(found))
+
+
+def _in_content(scope: LexborNode, order: Order | None) -> Iterator[FoundDate]:
+    """Yield the dates of `<time>` elements by what they state, all others by what is written."""
+    for run in text_runs(scope, apart=_TIME):
+        stated = iso_date(run.node.attributes.get("datetime") or "") if run.node.tag == "time" else None
+        if stated is not None:
+            yield FoundDate(text=run.text, iso=stated, source="time", name=None, readings=())
+        else:
+            yield from _written(run.text, order)
+
+
+def _written(text: str, order: Order | None) -> Iterator[FoundDate]:
+    for each in find_dates(text, order):
+        sure = each.readings[0] if len(each.readings) == 1 else None
+        yield FoundDate(
+            text=each.text, iso=sure, source="text", name=None, readings=() if sure is not None else each.readings
+        )
+
+
+def _declared(document: Document) -> Iterator[FoundDate]:
+    for node in read_json_ld(document).nodes:
+        yield from _of_node(node)
+    for meta in document.tree.css("meta[content]"):
+        attributes = meta.attributes
+        name = attributes.get("property") or attributes.get("name") or attributes.get("itemprop") or ""
+        content = clean(attributes.get("content") or "")
+        iso = iso_date(content) if _META.search(name) else None
+        if iso is not None:
+            yield FoundDate(text=content, iso=iso, source="meta", name=clean(name), readings=())
+
+
+def _of_node(node: Node) -> Iterator[FoundDate]:
+    for name, value in node.items():
+        iso = iso_date(value) if isinstance(value, str) and _MEMBER.search(name) else None
+        if iso is not None and isinstance(value, str):
+            yield FoundDate(text=value, iso=iso, source="json-ld", name=name, readings=())

@@ -1,0 +1,146 @@
+"""The skill `extract_links`: every link of a page."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias
+from urllib.parse import urldefrag, urlsplit
+
+from pydantic import Field
+
+from eikon_engine.skills.document import clean, text_of
+from eikon_engine.skills.parameters import Parameters
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.skills.scope import scopes
+from eikon_engine.skills.typed_skill import Output, TypedSkill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selectolax.lexbor import LexborNode
+
+    from eikon_engine.skills.document import Document
+
+LinkKind: TypeAlias = Literal[
+    "internal", "external", "download", "anchor", "mailto", "tel", "script", "other", "malformed"
+]
+
+_NAME: Final = "extract_links"
+_FILE: Final = re.compile(
+    r"\.(?:pdf|zip|gz|tgz|bz2|xz|7z|rar|tar|dmg|exe|msi|deb|rpm|apk|iso|csv|tsv|xlsx?|ods|docx?|odt|rtf|pptx?|odp"
+    r"|epub|mobi|mp3|ogg|wav|flac|mp4|mkv|webm|avi|mov|ics|vcf)$",
+    re.IGNORECASE,
+)
+_OF_SCHEME: Final[dict[str, LinkKind]] = {"mailto": "mailto", "tel": "tel", "javascript": "script"}
+_WEB: Final = frozenset({"http", "https"})
+
+
+class LinksParameters(Parameters):
+    """Say which links."""
+
+    selector: str | None = None
+    """CSS of the parts of the page whose links are wanted, or of the links; without it all of the page."""
+    kinds: list[LinkKind] | None = None
+    """The kinds that are wanted; without it all."""
+    limit: Annotated[int, Field(ge=0)] | None = None
+    """Greatest number of links to return."""
+
+
+class Link(Output):
+    """One link."""
+
+    url: str | None
+    """Absolute; null where it is malformed."""
+    text: str
+    """What it shows, else its label, the `alt` of its picture or its title; empty without any."""
+    kind: LinkKind
+    rel: tuple[str, ...]
+    """In lower case, in the order of the page."""
+    new_window: bool
+
+
+class Links(Output):
+    """The links of a page, in document order."""
+
+    count: int
+    links: tuple[Link, ...]
+
+
+class ExtractLinks(TypedSkill[LinksParameters, Links]):
+    """Return address, text, relation and kind of every link."""
+
+    name = _NAME
+    version = 1
+    description = "Extract the links of a page: absolute address, text, relation, kind."
+    parameters = LinksParameters
+    output = Links
+    example = SkillInput(
+        html="<a href=/prices.pdf>Prices</a> <a href=https://other.example/ rel=nofollow>Partner</a>",
+        url="https://shop.example/",
+    )
+
+    def look(self, document: Document, parameters: LinksParameters) -> Links:
+        """Read all links of the wanted kinds.
+
+        Raises:
+            SkillError: the selector is no CSS, or matches nothing.
+        """
+        found = (_link(document, node) for node in _nodes(document, parameters.selector))
+        kinds = parameters.kinds
+        wanted = (link for link in found if kinds is None or link.kind in kinds)
+        links = tuple(islice(wanted, parameters.limit))
+        return Links(count=len(links), links=links)
+
+
+def _nodes(document: Document, selector: str | None) -> Iterator[LexborNode]:
+    for scope in scopes(document, selector, _NAME):
+        yield from scope.css("a[href],area[href]")
+
+
+def _link(document: Document, node: LexborNode) -> Link:
+    attributes = node.attributes
+    href = (attributes.get("href") or "").strip()
+    url = document.absolute(href)
+    return Link(
+        url=url,
+        text=_text(node),
+        kind=_kind(document, href, url, is_download="download" in attributes),
+        rel=tuple((attributes.get("rel") or "").lower().split()),
+        new_window=(attributes.get("target") or "").lower() == "_blank",
+    )
+
+
+def _text(node: LexborNode) -> str:
+    text = text_of(node)
+    if text:
+        return text
+    attributes = node.attributes
+    picture = node.css_first("img[alt],svg[aria-label]")
+    shown = picture.attributes if picture is not None else {}
+    named = (attributes.get("aria-label"), shown.get("alt"), shown.get("aria-label"))
+    return next((clean(each) for each in (*named, attributes.get("alt"), attributes.get("title")) if each), "")
+
+
+def _kind(document: Document, href: str, url: str | None, *, is_download: bool) -> LinkKind:
+    if url is None:
+        return "malformed"
+    own = f"{document.origin}/"
+    if document.origin and url.startswith(own) and document.url.startswith(own) and "#" not in url:
+        return "download" if is_download or _FILE.search(url.partition("?")[0]) else "internal"
+    return _kind_by_parts(document, href, url, is_download=is_download)
+
+
+def _kind_by_parts(document: Document, href: str, url: str, *, is_download: bool) -> LinkKind:
+    try:
+        parts, here = urlsplit(url), urlsplit(document.url)
+        host, own_host = parts.hostname or "", here.hostname or ""
+    except ValueError:
+        return "malformed"
+    if parts.scheme not in _WEB:
+        return _OF_SCHEME.get(parts.scheme, "other" if parts.scheme else "internal")
+    if href.startswith("#") or ("#" in url and urldefrag(url).url == urldefrag(document.url).url):
+        return "anchor"
+    if is_download or _FILE.search(parts.path):
+        return "download"
+    return "internal" if host.removeprefix("www.") == own_host.removeprefix("www.") else "external"

@@ -1,0 +1,170 @@
+"""The skill `extract_prices`: the amounts of money on a page."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from pydantic import Field
+
+from eikon_engine.skills.inline_text import text_runs
+from eikon_engine.skills.money import Amount, find_money, read_amount
+from eikon_engine.skills.parameters import Parameters
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.skills.scope import scopes
+from eikon_engine.skills.structured_data import read_json_ld
+from eikon_engine.skills.typed_skill import Output, TypedSkill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selectolax.lexbor import LexborNode
+
+    from eikon_engine.skills.document import Document
+    from eikon_engine.skills.money import Money
+    from eikon_engine.skills.structured_data import Node
+    from eikon_engine.trace.json_value import JsonValue
+
+_NAME: Final = "extract_prices"
+_DECIMAL: Final = re.compile(r"\d+(?:\.\d+)?")
+_CODE: Final = re.compile(r"[A-Za-z]{3}")
+_DEPTH: Final = 6
+
+
+class PricesParameters(Parameters):
+    """Say where, and what is known of how the page writes."""
+
+    selector: str | None = None
+    """CSS of the parts of the page whose prices are wanted; without it all of the page."""
+    language: str | None = None
+    """Language whose separators the page uses; without it the page's own `lang`."""
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")] | None = None
+    """ISO code that `$`, `¥` and `kr` stand for; without it the one currency that the page declares."""
+
+
+class Price(Output):
+    """One amount as it is written."""
+
+    text: str
+    amount: str | None
+    """Decimal number; the lower end of a range; null where it can be read in several ways."""
+    amount_to: str | None
+    """Upper end of a range."""
+    currency: str | None
+    """ISO 4217; null where the sign has several meanings and nothing says which."""
+    sign: str
+    old: bool
+    """It is struck out, or its class says that it was before."""
+    readings: tuple[str, ...]
+    """All ways to read an amount that is ambiguous, such as 1.234; else empty."""
+
+
+class DeclaredPrice(Output):
+    """One price that the page declares for machines."""
+
+    amount: str
+    amount_to: str | None
+    currency: str | None
+    source: Literal["json-ld", "meta", "microdata"]
+
+
+class Prices(Output):
+    """The prices of a page, in document order."""
+
+    count: int
+    prices: tuple[Price, ...]
+    declared: tuple[DeclaredPrice, ...]
+
+
+class ExtractPrices(TypedSkill[PricesParameters, Prices]):
+    """Return every amount with a currency, and what the page declares."""
+
+    name = _NAME
+    version = 1
+    description = "Extract prices: amount, currency, ranges, old prices; ambiguous ones are told, not guessed."
+    parameters = PricesParameters
+    output = Prices
+    example = SkillInput(
+        html="<html lang=de><p><del>1.299,00 €</del> 999,- € <p>ab 5 bis 10 EUR", url="https://shop.example/"
+    )
+
+    def look(self, document: Document, parameters: PricesParameters) -> Prices:
+        """Read all prices; a page without any is a result, not an error.
+
+        Raises:
+            SkillError: the selector is no CSS, or matches nothing.
+        """
+        declared = tuple(dict.fromkeys(_declared(document)))
+        currencies = {each.currency for each in declared if each.currency is not None}
+        currency = parameters.currency or (next(iter(currencies)) if len(currencies) == 1 else None)
+        html = document.tree.css_first("html")
+        language = parameters.language or (html.attributes.get("lang") if html is not None else None)
+        prices = tuple(
+            _price(money, old=run.struck)
+            for scope in scopes(document, parameters.selector, _NAME)
+            for run in text_runs(scope)
+            for money in find_money(run.text, language, currency)
+        )
+        return Prices(count=len(prices), prices=prices, declared=declared)
+
+
+def _price(money: Money, *, old: bool) -> Price:
+    ends: tuple[Amount, ...] = (money.low,) if money.high is None else (money.low, money.high)
+    unsure = any(end.certain is None for end in ends)
+    return Price(
+        text=money.text,
+        amount=money.low.certain,
+        amount_to=None if money.high is None else money.high.certain,
+        currency=money.currency,
+        sign=money.sign,
+        old=old,
+        readings=tuple(reading for end in ends for reading in end.readings) if unsure else (),
+    )
+
+
+def _declared(document: Document) -> Iterator[DeclaredPrice]:
+    for node in read_json_ld(document).nodes:
+        yield from _offers(node, 0)
+    metas = {meta.attributes.get("property"): meta.attributes.get("content") for meta in document.tree.css("meta")}
+    for prefix in ("product:price", "og:price", "product:sale_price"):
+        yield from _one(metas.get(f"{prefix}:amount"), None, metas.get(f"{prefix}:currency"), "meta")
+    currencies = [_content(node) for node in document.tree.css("[itemprop=priceCurrency]")]
+    for price in document.tree.css("[itemprop=price]"):
+        only = currencies[0] if len(set(currencies)) == 1 else None
+        yield from _one(_content(price), None, only, "microdata")
+
+
+def _content(node: LexborNode) -> str:
+    attributes = node.attributes
+    return str(attributes.get("content") or node.text()).strip()
+
+
+def _offers(node: Node, depth: int) -> Iterator[DeclaredPrice]:
+    """Yield the prices of a node and of its offers, which may be lists."""
+    low, high = node.get("price", node.get("lowPrice")), node.get("highPrice")
+    yield from _one(low, high, node.get("priceCurrency"), "json-ld")
+    for name in ("offers", "priceSpecification", "mainEntity", "itemListElement", "item", "hasVariant"):
+        below = node.get(name)
+        for each in below if isinstance(below, list) else [below]:
+            if isinstance(each, dict) and depth < _DEPTH:
+                yield from _offers(each, depth + 1)
+
+
+def _one(
+    low: JsonValue, high: JsonValue, currency: JsonValue, source: Literal["json-ld", "meta", "microdata"]
+) -> Iterator[DeclaredPrice]:
+    amount = _amount(low)
+    if amount is not None:
+        code = currency.strip().upper() if isinstance(currency, str) else ""
+        known = code if _CODE.fullmatch(code) else None
+        yield DeclaredPrice(amount=amount, amount_to=_amount(high), currency=known, source=source)
+
+
+def _amount(value: JsonValue) -> str | None:
+    """Read a declared amount: schema.org wants a point and no thousands, and what is otherwise is read if certain."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    text = str(value).strip()
+    if _DECIMAL.fullmatch(text):
+        return text
+    return read_amount(text, None, None).certain if re.fullmatch(r"\d[\d.,]*\d", text) else None

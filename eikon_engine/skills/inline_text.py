@@ -1,0 +1,127 @@
+"""The text of a page as runs: what is read in one go, with the element it stands in and whether it is struck out."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.skills.document import INLINE, SILENT, clean, is_shadow_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from selectolax.lexbor import LexborNode
+
+_STRUCK_TAGS: Final = frozenset({"del", "s", "strike"})
+_STRUCK_CLASS: Final = re.compile(
+    r"(?:^|[\s_-])(?:old|was|strike|striked|strikethrough|line-through|crossed|rrp|msrp|uvp|regular|original|before)"
+    r"(?:[\s_-]|$)",
+    re.IGNORECASE,
+)
+_PRICE_CLASS: Final = re.compile(r"price|preis|prix|precio|prezzo|amount", re.IGNORECASE)
+_LINE_THROUGH: Final = re.compile(r"text-decoration[^;]*line-through", re.IGNORECASE)
+_CENTS: Final = re.compile(r"\d\d")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRun:
+    """Text that no block, line break or change of striking parts."""
+
+    text: str
+    node: LexborNode
+    """The element in which it begins."""
+    struck: bool
+
+
+@dataclass(slots=True)
+class _Runs:
+    """The run that is being read, and those that are done."""
+
+    parts: list[str] = field(default_factory=list)
+    node: LexborNode | None = None
+    struck: bool = False
+    done: list[TextRun] = field(default_factory=list)
+
+    def end(self) -> None:
+        text = clean("".join(self.parts))
+        if text and self.node is not None:
+            self.done.append(TextRun(text=text, node=self.node, struck=self.struck))
+        self.parts.clear()
+        self.node = None
+
+    def add(self, text: str, node: LexborNode, *, struck: bool) -> None:
+        if struck != self.struck:
+            self.end()
+            self.struck = struck
+        if self.node is None and text.strip():
+            self.node = node
+        self.parts.append(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """An element whose children are being read."""
+
+    children: Iterator[LexborNode]
+    element: LexborNode
+    """Itself, or the one around it that is a run of its own."""
+    struck: bool
+    ends_run: bool
+    is_apart: bool
+
+
+def text_runs(scope: LexborNode, *, apart: frozenset[str] = frozenset()) -> tuple[TextRun, ...]:
+    """Return the runs of text below an element, in document order; elements of a tag in `apart` are runs of their own.
+
+    What is `aria-hidden` is left out: it repeats for the eye what is said to screen readers. Two digits in a `<sup>`
+    right after a digit are the cents of a price: `19<sup>99</sup>` reads `19.99`.
+    """
+    runs = _Runs()
+    stack = [_Level(scope.iter(include_text=True), scope, _is_struck(scope), ends_run=True, is_apart=False)]
+    while stack:
+        level = stack[-1]
+        for child in level.children:
+            tag = child.tag or ""
+            if tag == "-text":
+                runs.add(child.text_content or "", level.element, struck=level.struck)
+            elif _is_read(child, tag):
+                is_apart = level.is_apart or tag in apart
+                ends_run = tag not in INLINE or tag in apart
+                if ends_run:
+                    runs.end()
+                if tag == "sup":
+                    _part_cents(runs, child)
+                owner = level.element if level.is_apart else child
+                struck = level.struck or _is_struck(child)
+                stack.append(_Level(child.iter(include_text=True), owner, struck, ends_run, is_apart))
+                break
+        else:
+            if level.ends_run:
+                runs.end()
+            stack.pop()
+    return tuple(runs.done)
+
+
+def _is_read(child: LexborNode, tag: str) -> bool:
+    if tag == "-comment" or (tag in SILENT and not is_shadow_root(child)):
+        return False
+    return child.attributes.get("aria-hidden") != "true"
+
+
+def _part_cents(runs: _Runs, raised: LexborNode) -> None:
+    before = "".join(runs.parts[-1:]).rstrip()
+    if before[-1:].isdigit() and _CENTS.fullmatch(clean(raised.text())):
+        runs.parts.append(".")
+
+
+def _is_struck(element: LexborNode) -> bool:
+    """Tell whether an element is struck out: by its tag, its style, or a class that says so of a price."""
+    if element.tag in _STRUCK_TAGS:
+        return True
+    attributes = element.attributes
+    name = attributes.get("class") or ""
+    if name and _STRUCK_CLASS.search(name) and (_PRICE_CLASS.search(name) or "through" in name or "strike" in name):
+        return True
+    style = attributes.get("style")
+    return bool(style and _LINE_THROUGH.search(style))

@@ -1,0 +1,111 @@
+"""Skills that installed distributions offer under the entry-point group `eikon_engine.skills`.
+
+An entry point is found by reading metadata alone; its module is imported when the skill is asked for.
+https://packaging.python.org/en/latest/specifications/entry-points/
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, cast
+
+from eikon_engine.errors import SkillBrokenError
+from eikon_engine.skills.foreign_skill import ForeignSkill, lacking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eikon_engine.skills.protocol import Skill
+
+GROUP: Final = "eikon_engine.skills"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One entry point of the group."""
+
+    name: str
+    entry: metadata.EntryPoint | None
+    """None where the entry points of the distribution cannot be read."""
+    origin: str
+    """Name and version of the distribution."""
+
+
+class InstalledSkills:
+    """Know what is offered, and load what is asked for."""
+
+    @cached_property
+    def offers(self) -> Mapping[str, tuple[Offer, ...]]:
+        """Return the entry points of all distributions, by name; more than one of a name is one too many."""
+        found: dict[str, tuple[Offer, ...]] = {}
+        for offer in sorted(_offers(), key=lambda each: (each.name, each.origin)):
+            found[offer.name] = (*found.get(offer.name, ()), offer)
+        return MappingProxyType(found)
+
+    @cached_property
+    def _loaded(self) -> dict[str, ForeignSkill]:
+        return {}
+
+    def load(self, name: str) -> ForeignSkill:
+        """Import the skill that is offered under a name.
+
+        Raises:
+            SkillBrokenError: it is offered twice, cannot be imported, or lacks a part; the distribution is named.
+        """
+        if name not in self._loaded:
+            self._loaded[name] = _load(name, self.offers[name])
+        return self._loaded[name]
+
+
+def _offers() -> Iterator[Offer]:
+    for distribution in metadata.distributions():
+        if GROUP not in (distribution.read_text("entry_points.txt") or "") or _is_hidden(distribution):
+            continue
+        origin = f"{distribution.name} {distribution.version}"
+        try:
+            entries = [entry for entry in distribution.entry_points if entry.group == GROUP]
+        except (TypeError, ValueError):
+            entries = []
+            yield Offer(name="", entry=None, origin=origin)
+        for entry in entries:
+            yield Offer(name=entry.name, entry=entry, origin=origin)
+
+
+def _is_hidden(distribution: metadata.Distribution) -> bool:
+    """Tell whether another version of the distribution lies before this one on the path, so that it is not imported."""
+    first = metadata.distribution(distribution.name)
+    return first.locate_file("") != distribution.locate_file("")
+
+
+def _load(name: str, offers: tuple[Offer, ...]) -> ForeignSkill:
+    if len(offers) > 1:
+        among = " and ".join(offer.origin for offer in offers)
+        message = f"skill {name!r}: wanted one distribution that offers it, found {among}; uninstall all but one"
+        raise SkillBrokenError(message)
+    (offer,) = offers
+    if offer.entry is None:
+        message = f"{offer.origin}: wanted entry points of skills, found none that can be read; install it again"
+        raise SkillBrokenError(message)
+    skill = _imported(offer, offer.entry)
+    missing = lacking(skill, name)
+    if missing is not None:
+        message = f"skill {name!r} of {offer.origin} ({offer.entry.value}): {missing}; update or remove {offer.origin}"
+        raise SkillBrokenError(message)
+    return ForeignSkill(cast("Skill", skill), offer.origin)
+
+
+def _imported(offer: Offer, entry: metadata.EntryPoint) -> object:
+    """Import what an entry point names; a class is called without arguments."""
+    try:
+        found = entry.load()
+        return found() if isinstance(found, type) else found
+    except Exception as fault:  # importing runs code that is not ours
+        reason = " ".join(f"{type(fault).__name__}: {fault}".split())
+        message = (
+            f"skill {offer.name!r} of {offer.origin} ({entry.value}): wanted a skill that can be imported, "
+            f"found {reason}; update or remove {offer.origin}"
+        )
+        raise SkillBrokenError(message) from fault

@@ -1,0 +1,87 @@
+"""Runs that are killed or stopped in the middle read back, and are not taken for complete ones."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.outcome.read_events import read_events
+from tests.scenario.workshop import Workshop
+
+ENDLESS = """
+id: endless
+goal: Never end
+allowed_tools: [next_number, wait_for_ever]
+subgoals:
+  - id: one
+    steps:
+      - {tool: next_number, as: a}
+      - {tool: wait_for_ever}
+"""
+
+
+def started(shop: Workshop, run_id: str) -> subprocess.Popen[str]:
+    """Start a run, and wait until its endless tool was called."""
+    began = shop.folder / "began"
+    began.unlink(missing_ok=True)
+    tools = ("--tools", "ours:next_number", "--tools", "ours:wait_for_ever")
+    process = subprocess.Popen(
+        shop.command("scenario.yaml", *tools, "--run-id", run_id),
+        cwd=shop.folder,
+        env=shop.surroundings,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not began.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+    return process
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    """Make a folder with the endless scenario."""
+    shop = Workshop(tmp_path)
+    shop.write(ENDLESS)
+    return shop
+
+
+def test_a_killed_run_reads_back_and_is_no_recording(shop: Workshop) -> None:
+    """A killed run reads back and is no recording."""
+    process = started(shop, "killed")
+    process.kill()
+    process.communicate()
+
+    folder = shop.folder / "runs/killed"
+    kinds = [line.event.type for line in read_events(folder / "events.jsonl").lines]
+    assert kinds == ["run_start", "subgoal_start", "tool_call", "tool_result", "tool_call"]
+    assert json.loads((folder / "run.json").read_text())["state"] == "running"
+    latest = shop.run("scenario.yaml", "--mode", "replay", "--latest")
+    named = shop.run("scenario.yaml", "--mode", "replay", "--fixtures-dir", "runs/killed/fixtures")
+    assert (latest.status, named.status) == (65, 65)
+    assert "killed is not complete: it was killed, or is still going on" in latest.err
+    assert "found run killed, which was killed or is still going on" in named.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_run_has_its_end(shop: Workshop, number: signal.Signals) -> None:
+    """A stopped run has its end."""
+    process = started(shop, "stopped")
+    process.send_signal(number)
+    _, told = process.communicate(timeout=30)
+
+    folder = shop.folder / "runs/stopped"
+    last = read_events(folder / "events.jsonl").lines[-1].event
+    note = json.loads((folder / "run.json").read_text())
+    assert process.returncode == 130, told
+    assert (last.type, getattr(last, "how", "")) == ("run_end", "interrupted")
+    assert (note["state"], note["error"]["code"]) == ("interrupted", "interrupted")
+    assert "Recording of endless: interrupted" in (folder / "summary.txt").read_text()
+    assert told.count("\n") == 1

@@ -1,0 +1,116 @@
+"""Agents of their own record and replay their tool calls without a scenario."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eikon_engine import RunOptions, ToolBox, open_run
+from eikon_engine.errors import ToolCallsDivergedError, ToolNotAllowedError, UsageError
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def add(left: int, right: int) -> int:
+    """Add."""
+    return left + right
+
+
+BOX = ToolBox.of(add)
+
+
+class Notes:
+    """What a mission is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, Any, Any, str]] = []
+
+    def tool(self, name: str, arguments: Any = None, *, result: Any = None, error: str = "") -> None:  # noqa: ANN401 - as AgentMission
+        """Note a call."""
+        self.told.append((name, arguments, result, error))
+
+
+def state(folder: Path) -> tuple[str, str]:
+    """Return how a run ended, by its facts and by its events."""
+    last = json.loads((folder / "events.jsonl").read_text().splitlines()[-1])["event"]
+    return json.loads((folder / "run.json").read_text())["state"], last["how"]
+
+
+def test_the_example_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of the documents runs."""
+    monkeypatch.chdir(tmp_path)
+    example = re.search(r"```python\n(.*?)```", (DOCS / "tool-fixtures.md").read_text(), re.DOTALL)
+
+    assert example is not None
+    exec(compile(example[1], "tool-fixtures.md", "exec"), {"__name__": "example"})  # noqa: S102 - the example
+    assert state(tmp_path / "runs/prices_again") == ("complete", "complete")
+    assert list((tmp_path / "runs/prices_again/fixtures").iterdir()) == []
+
+
+def test_an_asynchronous_agent_is_replayed(tmp_path: Path) -> None:
+    """An asynchronous agent is replayed."""
+
+    async def agent(folder: str, **how: Any) -> list[int]:  # noqa: ANN401 - as open_run
+        async with open_run(tmp_path / folder, BOX, **how) as run:
+            return [await run.acall("add", {"left": each, "right": 1}) for each in (1, 2)]
+
+    assert asyncio.run(agent("first")) == [2, 3]
+    assert asyncio.run(agent("second", mode="replay", fixtures=tmp_path / "first/fixtures")) == [2, 3]
+
+
+def test_calls_are_noted_in_the_mission_as_well(tmp_path: Path) -> None:
+    """Calls are noted in the mission as well."""
+    notes = Notes()
+
+    with open_run(tmp_path / "run", BOX, options=RunOptions(mission=notes)) as run:
+        run.call("add", {"left": 1, "right": 2})
+
+    assert notes.told == [("add", {"left": 1, "right": 2}, 3, "")]
+
+
+def test_an_agent_that_fails_leaves_a_recording_that_fails_too(tmp_path: Path) -> None:
+    """An agent that fails leaves a recording that fails too."""
+
+    def agent(folder: str, **how: Any) -> None:  # noqa: ANN401 - as open_run
+        with pytest.raises(ZeroDivisionError), open_run(tmp_path / folder, BOX, **how) as run:
+            assert 1 / (run.call("add", {"left": 1, "right": 1}) - 2)
+
+    agent("first")
+    agent("second", mode="replay", fixtures=tmp_path / "first/fixtures")
+
+    assert state(tmp_path / "first") == state(tmp_path / "second") == ("failed", "failed")
+
+
+def test_a_call_that_is_left_out_fails_the_replay_at_its_end(tmp_path: Path) -> None:
+    """A call that is left out fails the replay at its end."""
+    with open_run(tmp_path / "first", BOX) as run:
+        run.call("add", {"left": 1, "right": 1})
+
+    with (
+        pytest.raises(ToolCallsDivergedError, match="1 recorded tool call was not made"),
+        open_run(tmp_path / "second", BOX, mode="replay", fixtures=tmp_path / "first/fixtures"),
+    ):
+        pass
+    assert state(tmp_path / "second") == ("failed", "failed")
+
+
+def test_only_allowed_tools_are_called(tmp_path: Path) -> None:
+    """Only allowed tools are called."""
+    with (
+        pytest.raises(ToolNotAllowedError),
+        open_run(tmp_path / "run", BOX, options=RunOptions(allowed=())) as run,
+    ):
+        run.call("add", {"left": 1, "right": 1})
+
+
+def test_fixtures_belong_to_replays_alone(tmp_path: Path) -> None:
+    """Fixtures belong to replays alone."""
+    with pytest.raises(UsageError, match="wanted fixtures with mode replay"):
+        open_run(tmp_path / "run", BOX, mode="replay")
+    with pytest.raises(UsageError, match="wanted fixtures with mode replay"):
+        open_run(tmp_path / "run", BOX, fixtures=tmp_path)

@@ -1,0 +1,123 @@
+"""What scenarios do to pages: by actions, by the tool `browser`, failing as expected; and what gates say of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from eikon_engine.cli.gate import gate_command
+from eikon_engine.trace.serializer import read_trace
+from tests.scenario.workshop import PAGE, Ran, Workshop
+from tests.sites.static import serve_folder
+
+SCENARIO = """
+id: pages
+goal: Try the pages
+start_url: "{{site}}/index.html"
+allowed_tools: [browser, next_number]
+variables: {site: null}
+subgoals:
+  - id: look
+    description: Look
+    steps:
+      - tool: browser
+        args: {action: {type: fill, target: {selector: "#query"}, text: green}}
+        as: filled
+      - action: {type: click, target: {selector: "#nowhere"}, timeout_ms: 300}
+        expect_error: target-missing
+        as: missed
+      - {tool: next_number, as: number}
+      - tool: browser
+        args: {action: {type: click, target: {selector: "#nothing"}, timeout_ms: 300}}
+        expect_error: TargetMissingError
+      - {action: {type: click, target: {selector: "#find"}}}
+"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A recording of pages with faults, and its replay."""
+
+    shop: Workshop
+    recorded: Ran
+    replayed: Ran
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """Record and replay once for all tests of this module."""
+    folder = tmp_path_factory.mktemp("pages")
+    site = folder / "site"
+    site.mkdir()
+    (site / "index.html").write_text(PAGE + "<script>console.error('too bad')</script>")
+    shop = Workshop(folder)
+    shop.write(SCENARIO)
+    with serve_folder(site) as url:
+        recorded = shop.record("--tools", "ours:next_number", "--var", f"site={url}", "--no-certify")
+    return Shown(shop, recorded, shop.replay(recorded))
+
+
+def test_the_tool_browser_acts_on_the_page_and_is_replayed(shown: Shown) -> None:
+    """The tool browser acts on the page and is replayed."""
+    assert (shown.recorded.status, shown.replayed.status) == (0, 0), shown.recorded.err + shown.replayed.err
+    outputs = [(each.folder / "outputs.json").read_bytes() for each in (shown.recorded, shown.replayed)]
+    assert outputs[0] == outputs[1]
+    told = json.loads(outputs[0])
+    assert told["filled"]["pages"][0]["title"] == "Stock"
+    assert told["missed"]["error"]["code"] == "target-missing"
+
+
+def test_actions_and_tools_stand_in_the_mission_in_their_order(shown: Shown) -> None:
+    """Actions and tools stand in the mission in their order."""
+    (attempt,) = read_trace(shown.recorded.folder / "mission").subgoal_traces
+
+    assert [(each.sequence, each.action.type) for each in attempt.actions_taken] == [
+        (1, "navigate"),
+        (2, "fill"),
+        (3, "click"),
+        (5, "click"),
+        (6, "click"),
+    ]
+    assert [(each.sequence, each.tool, each.output) for each in attempt.tools_used] == [(4, "next_number", 1)]
+
+
+GATES = {
+    "max_tool_calls: 1": 1,
+    "max_tool_calls: 3": 0,
+    "max_actions: 4": 1,
+    "max_actions: 5": 0,
+    "no_console_errors: true": 1,
+    "no_failed_requests: true": 1,
+    "allowed_hosts: [shop.test]": 1,
+    "allowed_hosts: [127.0.0.1]": 0,
+    "expect_status: 404": 1,
+    "max_duration: 0.001": 1,
+    "latency_ms: {tool: browser, limit: 0.0001}": 1,
+}
+
+
+@pytest.mark.parametrize(("gate", "status"), GATES.items())
+def test_gates_judge_a_recorded_run_afterwards(shown: Shown, tmp_path: Path, gate: str, status: int) -> None:
+    """Gates judge a recorded run afterwards."""
+    gates = tmp_path / "gates.yaml"
+    gates.write_text(f"gates: {{{gate}}}\n")
+
+    ended = CliRunner().invoke(gate_command, [str(gates), str(shown.recorded.folder)], standalone_mode=False)
+
+    assert ended.return_value == status, ended.output
+
+
+def test_a_gate_stops_a_replay_before_the_action_that_is_one_too_many(shown: Shown) -> None:
+    """A gate stops a replay before the action that is one too many."""
+    shown.shop.write(SCENARIO + "gates: {max_actions: 1}\n", "limited.yaml")
+
+    replayed = shown.shop.replay(shown.recorded, name="limited.yaml")
+
+    assert replayed.status == 1
+    assert "gate max_actions" in replayed.err
+    assert "(code gate-failed)" in replayed.err
+    assert json.loads((replayed.folder / "run.json").read_text())["state"] == "failed"

@@ -1,0 +1,145 @@
+"""Tools are known by name, take what their signatures say, and fail by one public error."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from eikon_engine.errors import (
+    ToolArgumentsError,
+    ToolError,
+    ToolNotAllowedError,
+    UnknownToolError,
+    UsageError,
+)
+from eikon_engine.scenario.tool import Tool
+from eikon_engine.scenario.tool_box import ToolBox
+
+
+def add(left: int, right: int = 1) -> int:
+    """Add two numbers."""
+    return left + right
+
+
+async def double(number: int) -> int:
+    """Double a number."""
+    await asyncio.sleep(0)
+    return number * 2
+
+
+def fail() -> None:
+    """Fail."""
+    raise KeyError("nothing here")
+
+
+def anything(**facts: str) -> dict[str, str]:
+    """Take whatever is named."""
+    return facts
+
+
+BOX = ToolBox.of(add, double, fail, anything)
+
+
+def test_a_tool_is_called_by_name_with_defaults() -> None:
+    """A tool is called by name with defaults."""
+    assert BOX.call("add", {"left": 2}) == 3
+
+
+def test_both_colours_work_in_a_loop() -> None:
+    """Both colours work in a loop."""
+
+    async def both() -> list[int]:
+        return [await BOX.acall("add", {"left": 2, "right": 5}), await BOX.acall("double", {"number": 4})]
+
+    assert asyncio.run(both()) == [7, 8]
+
+
+def test_an_asynchronous_tool_is_not_called_without_await() -> None:
+    """An asynchronous tool is not called without await."""
+    with pytest.raises(UsageError, match="tool double is asynchronous"):
+        BOX.call("double", {"number": 1})
+
+
+def test_an_unknown_tool_is_named_with_the_nearest() -> None:
+    """An unknown tool is named with the nearest."""
+    with pytest.raises(UnknownToolError, match=r"unknown tool 'ad'.*did you mean add"):
+        BOX.call("ad")
+
+
+def test_a_tool_that_is_not_allowed_is_not_called() -> None:
+    """A tool that is not allowed is not called."""
+    with pytest.raises(ToolNotAllowedError, match="tool 'fail' is not allowed here; allowed tools: add"):
+        BOX.allowing(["add"]).call("fail")
+
+
+def test_only_known_tools_are_allowed() -> None:
+    """Only known tools are allowed."""
+    with pytest.raises(UnknownToolError, match="unknown tool 'sub'"):
+        BOX.allowing(["sub"])
+
+
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        ({"left": "2"}, "tool add: left: wanted a whole number, found"),
+        ({}, "tool add: left"),
+        ({"left": 1, "up": 2}, "tool add: up"),
+        ({"left": float("nan")}, "wanted arguments in JSON"),
+        ({"left": {1}}, "wanted arguments in JSON"),
+    ],
+)
+def test_wrong_arguments_are_told_in_one_line(args: dict[str, object], told: str) -> None:
+    """Wrong arguments are told in one line."""
+    with pytest.raises(ToolArgumentsError, match=told) as caught:
+        BOX.call("add", args)  # type: ignore[arg-type] # what an agent may get wrong
+    assert "\n" not in caught.value.message
+
+
+def test_open_parameters_take_all_names() -> None:
+    """Open parameters take all names."""
+    assert BOX.call("anything", {"colour": "red", "schema": "plain"}) == {"colour": "red", "schema": "plain"}
+
+
+def test_a_failure_is_one_public_error() -> None:
+    """A failure is one public error."""
+    with pytest.raises(ToolError, match=r"tool fail failed: KeyError: 'nothing here'") as caught:
+        BOX.call("fail")
+    assert (caught.value.tool, caught.value.error_type) == ("fail", "KeyError")
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_names_are_taken_once_and_boxes_never_change() -> None:
+    """Names are taken once and boxes never change."""
+    small = ToolBox.of(add)
+
+    with pytest.raises(UsageError, match="tool 'add' is registered twice"):
+        small.extended(add)
+    assert small.extended(double).names == ("add", "double")
+    assert small.names == ("add",)
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "recording.json", "a b"])
+def test_a_tool_has_a_name_that_can_be_a_folder(name: str) -> None:
+    """A tool has a name that can be a folder."""
+    with pytest.raises(UsageError, match="wanted a tool with a name"):
+        Tool(lambda: None, name=name or " ")
+
+
+def test_a_tool_has_named_parameters() -> None:
+    """A tool has named parameters."""
+
+    def shout(word: str, /) -> str:
+        return word
+
+    with pytest.raises(UsageError, match="wanted parameters that are given by name"):
+        Tool(shout)
+
+
+def test_a_tool_describes_its_arguments() -> None:
+    """A tool describes its arguments."""
+    tool = BOX.named("add")
+
+    assert tool.description == "Add two numbers."
+    assert tool.schema["properties"]["left"] == {"title": "Left", "type": "integer"}
+    assert tool.schema["required"] == ["left"]

@@ -1,0 +1,164 @@
+"""Skills of installed distributions: found by their metadata, imported when they are asked for."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from eikon_engine.errors import SkillBrokenError, SkillError, UnknownSkillError
+from eikon_engine.skills import SkillInput, default_skills
+
+GOOD = """
+    from eikon_engine.skills import Output, Parameters, TypedSkill
+
+    class Nothing(Parameters):
+        "Take none."
+
+    class Count(Output):
+        count: int
+
+    class CountLinks(TypedSkill[Nothing, Count]):
+        name = "count_links"
+        version = 3
+        description = "Count the links of a page."
+        parameters = Nothing
+        output = Count
+
+        def look(self, document, parameters):
+            return Count(count=len(document.tree.css("a[href]")))
+"""
+PAGE = SkillInput(html="<a href=x>x</a>", url="https://site.example/")
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of installed distributions that is on the path."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def install(site: Path, distribution: str, entries: str, source: str, version: str = "1.2") -> None:
+    """Write a distribution as an installer leaves it: its module, and the metadata beside it."""
+    module = distribution.replace("-", "_")
+    (site / f"{module}.py").write_text(dedent(source), encoding="utf-8")
+    info = site / f"{module}-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: {version}\n")
+    (info / "entry_points.txt").write_text(f"[eikon_engine.skills]\n{entries}\n")
+    sys.modules.pop(module, None)
+
+
+def test_an_installed_skill_is_known_by_its_name(site: Path) -> None:
+    """It is listed with the built-in ones, tells where it is from, and runs."""
+    install(site, "good-skills", "count_links = good_skills:CountLinks", GOOD)
+
+    registry = default_skills()
+    skill = registry.named("count_links")
+
+    assert "count_links" in registry.names
+    assert (skill.version, getattr(skill, "origin", "")) == (3, "good-skills 1.2")
+    assert skill.run(PAGE) == {"count": 1}
+    assert registry.broken == ()
+
+
+@pytest.mark.parametrize(
+    ("source", "entry", "told"),
+    [
+        ("import nowhere_to_be_found", "count_links = M:CountLinks", "No module named 'nowhere_to_be_found'"),
+        ("", "count_links = M:CountLinks", "has no attribute 'CountLinks'"),
+        ("1 / 0", "count_links = M:CountLinks", "ZeroDivisionError"),
+        ("def (", "count_links = M:CountLinks", "SyntaxError"),
+        (GOOD.replace("version = 3", "version = '3'"), "count_links = M:CountLinks", "wanted a version"),
+        (GOOD.replace("version = 3", ""), "count_links = M:CountLinks", "found None"),
+        (GOOD.replace("parameters = Nothing", ""), "count_links = M:CountLinks", "model as its parameters"),
+        (GOOD.replace("output = Count", "output = dict"), "count_links = M:CountLinks", "model as its output"),
+        (GOOD.replace("of a page.", "\\nof a page."), "count_links = M:CountLinks", "description of one line"),
+        (GOOD, "other_name = M:CountLinks", "wanted the name 'other_name' of its entry point, found 'count_links'"),
+    ],
+)
+def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
+    site: Path, source: str, entry: str, told: str
+) -> None:
+    """Asked for by name it is an error of one line; all others stay what they are."""
+    install(site, "broken-skills", entry.replace("M", "broken_skills"), source)
+    name = entry.partition(" ")[0]
+    registry = default_skills()
+
+    with pytest.raises(SkillBrokenError) as raised:
+        registry.named(name)
+
+    assert told in raised.value.message
+    assert "broken-skills 1.2" in raised.value.message
+    assert "\n" not in raised.value.message
+    assert registry.broken == (raised.value.message,)
+    assert registry.named("extract_table").name == "extract_table"
+    assert name not in [skill.name for skill in registry]
+
+
+def test_two_distributions_with_one_name_are_both_refused(site: Path) -> None:
+    """Nobody guesses which one is meant."""
+    install(site, "first-skills", "count_links = first_skills:CountLinks", GOOD)
+    install(site, "second-skills", "count_links = second_skills:CountLinks", GOOD)
+
+    with pytest.raises(
+        SkillBrokenError, match=r"found first-skills 1\.2 and second-skills 1\.2; uninstall all but one"
+    ):
+        default_skills().named("count_links")
+
+
+def test_a_built_in_name_stays_what_it_is(site: Path) -> None:
+    """A distribution cannot take the place of a built-in skill, and is told."""
+    install(site, "bold-skills", "extract_table = bold_skills:CountLinks", GOOD)
+
+    registry = default_skills()
+
+    assert type(registry.named("extract_table")).__module__ == "eikon_engine.skills.extract_table"
+    assert "skill 'extract_table' of bold-skills 1.2: wanted a name of its own" in registry.broken[0]
+
+
+def test_entry_points_that_cannot_be_read_are_told(site: Path) -> None:
+    """Metadata that is no metadata is one broken distribution, and no more."""
+    install(site, "odd-skills", "count_links", GOOD)
+
+    registry = default_skills()
+
+    assert registry.broken == (
+        "odd-skills 1.2: wanted entry points of skills, found none that can be read; install it again",
+    )
+    with pytest.raises(UnknownSkillError):
+        registry.named("count_links")
+
+
+def test_the_first_version_on_the_path_counts(site: Path) -> None:
+    """Another version of a distribution, later on the path, is not imported and does not count."""
+    (site / "later").mkdir()
+    install(site / "later", "good-skills", "count_links = good_skills:CountLinks", GOOD, version="0.9")
+    install(site, "good-skills", "count_links = good_skills:CountLinks", GOOD)
+    sys.path.append(str(site / "later"))
+    try:
+        assert getattr(default_skills().named("count_links"), "origin", "") == "good-skills 1.2"
+    finally:
+        sys.path.remove(str(site / "later"))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("return [][0]", "found IndexError: list index out of range (run, line"),
+        ("return {'count': 'many'}", "count: Input should be a valid integer"),
+        ("return {'count': {1}}", "wanted a JSON value, found set"),
+    ],
+)
+def test_what_a_foreign_skill_does_wrong_is_a_skill_error(site: Path, body: str, told: str) -> None:
+    """A fault of its own ends its run and nothing else; an output that is not its model's is refused."""
+    source = GOOD + f"\n        def run(self, page):\n            {body}\n"
+    install(site, "good-skills", "count_links = good_skills:CountLinks", source)
+
+    with pytest.raises(SkillError) as raised:
+        default_skills().named("count_links").run(PAGE)
+
+    assert told in raised.value.message
+    assert "good-skills 1.2" in raised.value.message
