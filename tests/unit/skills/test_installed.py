@@ -150,6 +150,7 @@ def test_the_first_version_on_the_path_counts(site: Path) -> None:
         ("return [][0]", "found IndexError: list index out of range (run, line"),
         ("return {'count': 'many'}", "count: Input should be a valid integer"),
         ("return {'count': {1}}", "wanted a JSON value, found set"),
+        ("return {'count': chr(0xD800)}", "surrogates not allowed"),
     ],
 )
 def test_what_a_foreign_skill_does_wrong_is_a_skill_error(site: Path, body: str, told: str) -> None:
