@@ -132,7 +132,8 @@ def _answer(text: str, schema: dict[str, JsonValue] | None) -> JsonValue:
         value: JsonValue = text.strip() if schema is None else json.loads(fenced[1] if fenced is not None else text)
         canonical_json(value).encode()
     except (ValueError, RecursionError, TraceFieldError) as error:
-        message = f"{_NAME}: wanted {'a text' if schema is None else 'JSON'} as the answer, found {text[:80]!r}; say in the question what is wanted"
+        wanted = "a text" if schema is None else "JSON"
+        message = f"{_NAME}: wanted {wanted} as the answer, found {text[:80]!r}; say in the question what is wanted"
         raise SkillError(message) from error
     fault = None if schema is None else _fault(value, schema)
     if fault is not None:
