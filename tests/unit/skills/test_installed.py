@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -96,6 +97,19 @@ def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
     assert registry.broken == (raised.value.message,)
     assert registry.named("extract_table").name == "extract_table"
     assert name not in [skill.name for skill in registry]
+
+
+def test_the_example_of_the_documents_is_a_skill(site: Path) -> None:
+    """The Python of docs/skills.md, offered as it says, is found and runs."""
+    page = (Path(__file__).parents[3] / "docs" / "skills.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (entry,) = re.findall(r'skills"\]\n(.*) = "(.*)"\n', page)
+    install(site, "heading-skills", " = ".join(entry), source)
+
+    skill = default_skills().named("extract_headings")
+    given = SkillInput(html="<h1>A</h1><h2>B</h2>", url="", parameters={"level": 2})
+
+    assert skill.run(given) == {"texts": ["B"]}
 
 
 def test_two_distributions_with_one_name_are_both_refused(site: Path) -> None:
