@@ -50,15 +50,17 @@ class CapturingClient:
         Raises:
             CompletionError: the model gave no answer; that is kept too.
             OutputError: the answer cannot be written.
+            UsageError: it came after the recording had ended.
         """
         begun = self._clock()
         cleaned = cleaned_request(request, self._clean)
-        try:
-            completion = self._live.complete(request)
-        except CompletionError as error:
-            self._keep(self._recorded(cleaned, error, self._seconds_since(begun)))
-            raise
-        self._keep(self._recorded(cleaned, completion, self._seconds_since(begun)))
+        with self._writer.awaiting():
+            try:
+                completion = self._live.complete(request)
+            except CompletionError as error:
+                self._keep(self._recorded(cleaned, error, self._seconds_since(begun)))
+                raise
+            self._keep(self._recorded(cleaned, completion, self._seconds_since(begun)))
         return completion
 
     def _seconds_since(self, begun: float) -> float:

@@ -12,8 +12,9 @@ from eikon_engine.completions.append import AppendingClient, ClientOnDemand
 from eikon_engine.completions.capture import CapturingClient
 from eikon_engine.completions.cleaned import as_it_is
 from eikon_engine.completions.folder import read_folder, response_files
-from eikon_engine.completions.refresh import begin_refresh, finish_refresh, is_ready, left_by_refresh
+from eikon_engine.completions.refresh import begin_refresh, commit_refresh, finish_refresh, is_ready, left_by_refresh
 from eikon_engine.completions.replay import ReplayExecutor
+from eikon_engine.completions.rewrite import rewrite_own
 from eikon_engine.completions.sole_writer import sole_writer
 from eikon_engine.completions.told import told_at_close, told_at_open
 from eikon_engine.completions.writer import ResponseWriter
@@ -78,7 +79,7 @@ class Use:
 class DebugDir:
     """A folder of responses in use, until its block is left or `close` is called."""
 
-    def __init__(self, use: Use, tell: Callable[[str], None], held: ExitStack) -> None:
+    def __init__(self, use: Use, options: DebugDirOptions, held: ExitStack) -> None:
         """Use a folder as `open_debug_dir` chose; `held` is let go of at the end."""
         self.root = use.root
         self.mode: Final[Mode] = use.mode
@@ -88,7 +89,8 @@ class DebugDir:
         self._writer = use.writer
         self._recorded = len(use.executor.unused)
         self._before = 0 if use.writer is None else use.writer.count
-        self._tell = tell
+        self._clean = options.clean
+        self._tell = options.tell
         self._held = held
         self._is_open = True
 
@@ -112,8 +114,8 @@ class DebugDir:
         if self._is_open:
             self._is_open = False
             with self._held:
-                self._end(whole=whole)
-            for line in told_at_close(self, unused, whole=whole):
+                is_whole = self._end(whole=whole)
+            for line in told_at_close(self, unused, whole=is_whole):
                 self._tell(line)
         return unused
 
@@ -128,12 +130,16 @@ class DebugDir:
         failed = isinstance(error, EikonError) and error.exit_status == _FAILED
         self.close(whole=error is None or failed)
 
-    def _end(self, *, whole: bool) -> None:
+    def _end(self, *, whole: bool) -> bool:
+        """End the recording; return whether it is whole."""
         if self._writer is None:
-            return
-        self._writer.end(whole=whole)
-        if self.mode == "refresh" and whole:
-            finish_refresh(self.root)
+            return whole
+        is_whole = self._writer.end(whole=whole)
+        if self._clean is not as_it_is:
+            rewrite_own(self._writer.root, self._clean)  # of secrets that were found since
+        if self.mode == "refresh" and is_whole:
+            commit_refresh(self.root)
+        return is_whole
 
 
 def open_debug_dir(
@@ -165,7 +171,7 @@ def open_debug_dir(
         left = left_by_refresh(path)
         is_anew = refresh and bool(response_files(path))
         use = _anew(path, live, chosen) if is_anew else _by_content(read_folder(path), live, chosen, append=append)
-        opened = DebugDir(use, chosen.tell, held.pop_all())
+        opened = DebugDir(use, chosen, held.pop_all())
     for line in told_at_open(opened, left):
         chosen.tell(line)
     return opened
@@ -200,5 +206,6 @@ def _executor(responses: tuple[ModelResponse, ...], options: DebugDirOptions) ->
 
 def _capturing(
     live: Callable[[], CompletionClient], writer: ResponseWriter, options: DebugDirOptions
-) -> CapturingClient:
-    return CapturingClient(ClientOnDemand(live), writer, clean=options.clean, watch=options.watch)
+) -> CompletionClient:
+    """Make the client when it is first asked, before the time of its answer counts."""
+    return ClientOnDemand(lambda: CapturingClient(live(), writer, clean=options.clean, watch=options.watch))

@@ -1,4 +1,4 @@
-"""Record anew beside the old responses, and put the new ones in their place when all of them are there."""
+"""Write new responses beside the old ones, and put them in their place when all of them are there."""
 
 from __future__ import annotations
 
@@ -11,22 +11,12 @@ from eikon_engine.errors import OutputError, ResponseCorruptError
 from eikon_engine.trace.whole_file import cannot_write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 STAGING: Final = ".refresh"
-"""Folder of the new responses, inside that of the old ones."""
-
-
-def staging_of(root: Path) -> Path:
-    """Return the folder in which new responses wait."""
-    return root / STAGING
-
-
-def is_ready(root: Path) -> bool:
-    """Say whether new responses wait, all of them, to be put into the place of the old ones."""
-    mark = read_mark(staging_of(root) / MARK_FILE)
-    return mark is not None and mark.state == "complete"
+"""Folder of the new responses, inside that of the old ones, until all of them are there."""
+READY: Final = ".refreshed"
+"""Its name from then on."""
 
 
 def begin_refresh(root: Path) -> Path:
@@ -37,7 +27,7 @@ def begin_refresh(root: Path) -> Path:
         OutputError: it cannot be written.
     """
     response_files(root)
-    staging = staging_of(root)
+    staging = root / STAGING
     try:
         if staging.exists():
             shutil.rmtree(staging)
@@ -49,36 +39,55 @@ def begin_refresh(root: Path) -> Path:
 
 def left_by_refresh(root: Path) -> int:
     """Count the responses that a stopped refresh left; they are used by nobody."""
-    return len(response_files(staging_of(root)))
+    return len(response_files(root / STAGING))
 
 
-def finish_refresh(root: Path) -> None:
-    """Put new responses in the place of the old ones, if all of them are there.
-
-    The mark of the new recording is moved last, so that a process that is killed meanwhile is finished by the next.
+def commit_refresh(root: Path) -> None:
+    """Say that all new responses are there, and put them in the place of the old ones.
 
     Raises:
         ResponsesError: one of the folders holds something else.
         OutputError: something cannot be moved.
     """
-    staging = staging_of(root)
-    mark = read_mark(staging / MARK_FILE)
-    if mark is None or not is_ready(root):
-        return
-    old = [each for each in response_files(root) if not _is_of(each, mark)]
     try:
-        _replace(root, staging, old, response_files(staging))
+        (root / STAGING).rename(root / READY)
+    except OSError as error:
+        raise OutputError(cannot_write(root, error)) from error
+    finish_refresh(root)
+
+
+def is_ready(root: Path) -> bool:
+    """Say whether new responses wait, all of them, to be put into the place of the old ones."""
+    return (root / READY).is_dir()
+
+
+def finish_refresh(root: Path) -> None:
+    """Put new responses in the place of the old ones, if they wait; what a killed process left is finished so.
+
+    Raises:
+        ResponsesError: one of the folders holds something else.
+        OutputError: something cannot be moved.
+    """
+    if not is_ready(root):
+        return
+    ready = root / READY
+    mark = read_mark(ready / MARK_FILE)
+    try:
+        if mark is not None:
+            _replace(root, ready, mark)
+        shutil.rmtree(ready)
     except OSError as error:
         raise OutputError(cannot_write(root, error)) from error
 
 
-def _replace(root: Path, staging: Path, old: Iterable[Path], new: Iterable[Path]) -> None:
-    for path in old:
-        path.unlink()
-    for path in new:
+def _replace(root: Path, ready: Path, mark: RecordingMark) -> None:
+    """Move the mark last: until then, what is of another recording is old, and what is of this one is new."""
+    for path in response_files(root):
+        if not _is_of(path, mark):
+            path.unlink()
+    for path in response_files(ready):
         path.replace(root / path.name)
-    (staging / MARK_FILE).replace(root / MARK_FILE)
-    shutil.rmtree(staging)
+    (ready / MARK_FILE).replace(root / MARK_FILE)
 
 
 def _is_of(path: Path, mark: RecordingMark) -> bool:

@@ -1,4 +1,4 @@
-"""Let one process at a time write into a folder of responses."""
+"""Let one run at a time write into a folder of responses."""
 
 from __future__ import annotations
 
@@ -20,8 +20,22 @@ def sole_writer(root: Path) -> Iterator[None]:
     """Hold a lock on the folder, which is made if it is missing; it ends with the block, or with the process.
 
     Raises:
-        ResponsesError: another process writes into it now.
+        ResponsesError: somebody else writes into it now.
         OutputError: it cannot be written.
+    """
+    with lock(root) as is_ours:
+        if not is_ours:
+            message = f"{root}: wanted to write responses, found another run that does so now; wait for its end"
+            raise ResponsesError(message)
+        yield
+
+
+@contextmanager
+def lock(root: Path) -> Iterator[bool]:
+    """Try to hold the lock; yield whether it is held.
+
+    Raises:
+        OutputError: the folder cannot be written.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -29,17 +43,16 @@ def sole_writer(root: Path) -> Iterator[None]:
     except OSError as error:
         raise OutputError(cannot_write(root, error)) from error
     try:
-        _lock(folder, root)
-        yield
+        yield _is_taken(folder, root)
     finally:
         os.close(folder)
 
 
-def _lock(folder: int, root: Path) -> None:
+def _is_taken(folder: int, root: Path) -> bool:
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        message = f"{root}: wanted to write responses, found another process that does so now; wait for its end"
-        raise ResponsesError(message) from error
+    except BlockingIOError:
+        return False
     except OSError as error:
         raise OutputError(cannot_write(root, error)) from error
+    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from eikon_engine.completions.folder import RecordingMark, write_mark
@@ -12,7 +13,7 @@ from eikon_engine.errors import UsageError
 from eikon_engine.trace.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from eikon_engine.completions.model_response import ModelResponse, ResponseKey
@@ -23,11 +24,12 @@ class ResponseWriter:
 
     def __init__(self, root: Path, recording: str, known: Iterable[ModelResponse] = ()) -> None:
         """Write into `root`, after the responses that are there already."""
-        self._root = root
+        self.root = root
         self.recording = recording
         self._next: Counter[ResponseKey] = Counter(each.key for each in known)
         self._lock = threading.Lock()
         self._is_open = True
+        self._awaited = 0
         self._has_begun = False
 
     @property
@@ -45,6 +47,17 @@ class ResponseWriter:
             self._mark("capturing")
             self._has_begun = True
 
+    @contextmanager
+    def awaiting(self) -> Iterator[None]:
+        """Count an answer that is on its way inside the block: a recording that ends meanwhile is not whole."""
+        with self._lock:
+            self._awaited += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._awaited -= 1
+
     def add(self, response: ModelResponse) -> ModelResponse:
         """Write a response as the next one to its prompt, and return it with its place.
 
@@ -56,25 +69,29 @@ class ResponseWriter:
         """
         with self._lock:
             if not self._is_open:
-                message = f"{self._root}: wanted responses before the recording ended, found one after it; end it later"
+                message = f"{self.root}: wanted responses before the recording ended, found one after it; end it later"
                 raise UsageError(message)
             self.begin()
             placed = response.model_copy(update={"sample_index": self._next[response.key]})
-            write_whole(self._root / placed.file_name, response_bytes(placed))
+            write_whole(self.root / placed.file_name, response_bytes(placed))
             self._next[response.key] += 1
         return placed
 
-    def end(self, *, whole: bool) -> None:
-        """Say that the recording is over, and whether it came to its end; one that never began is as whole as it was.
+    def end(self, *, whole: bool) -> bool:
+        """Say that the recording is over; return whether it is whole: it came to its end, and no answer is on its way.
+
+        One that never began is as whole as it was.
 
         Raises:
             OutputError: that cannot be written.
         """
         with self._lock:
             self._is_open = False
-            if whole or self._has_begun:
-                self._mark("complete" if whole else "stopped")
+            is_whole = whole and not self._awaited
+            if is_whole or self._has_begun:
+                self._mark("complete" if is_whole else "stopped")
+        return is_whole
 
     def _mark(self, state: str) -> None:
         mark = RecordingMark.model_validate({"recording": self.recording, "state": state, "responses": self.count})
-        write_mark(self._root, mark)
+        write_mark(self.root, mark)

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import TraceError
+from eikon_engine.errors import ResponsesError, TraceError
 from eikon_engine.redact.bundle import redact_bundle
 from eikon_engine.redact.files import held
 from eikon_engine.trace.encodings import ENCODINGS
@@ -38,7 +38,7 @@ def keep_secrets_out(directory: Path, session: Session) -> None:
     try:
         if session.found is not None:
             redact_bundle(directory, session.redactor, session.memory.renamed(session.redactor))
-    except TraceError as error:
+    except (ResponsesError, TraceError) as error:
         warnings.append(f"what was written could not be searched for secrets again: {error.message}")
     found = session.found.table if session.found is not None else ()
     candidates = {name: _candidates(value) for name, value in values.items()}

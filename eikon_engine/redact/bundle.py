@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from eikon_engine.completions.folder import RESPONSES_FOLDER
+from eikon_engine.completions.rewrite import rewrite_responses
 from eikon_engine.redact.network import rewrite_network
 from eikon_engine.trace.blobs import BlobRef, BlobStore
 from eikon_engine.trace.bundle import DOM_FOLDER, FILES_FOLDER
@@ -58,6 +60,7 @@ def redact_bundle(
 
     Raises:
         TraceError: the bundle cannot be read.
+        ResponsesError: what models answered cannot be read.
         OutputError: it cannot be written.
     """
     trace = read_trace(root)
@@ -74,6 +77,7 @@ def redact_bundle(
         (root / JOURNAL_FILE).unlink(missing_ok=True)
         is_changed = True
     _remove_old(root, trace, renaming)
+    is_changed = rewrite_responses(inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER), redactor.text) or is_changed
     return is_changed or bool(renaming.blobs)
 
 

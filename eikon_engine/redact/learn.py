@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from pydantic_core import from_json
 
+from eikon_engine.completions.folder import RESPONSES_FOLDER, read_folder
 from eikon_engine.errors import TraceSyntaxError
 from eikon_engine.network.socket import SocketMessage, SocketOpened
 from eikon_engine.network.store import read_network
@@ -48,6 +49,7 @@ class BundleSecrets:
 
         Raises:
             TraceError: a part of it cannot be read.
+            ResponsesError: what models answered cannot be read.
         """
         trace = read_trace(root)
         self._read_start(root, trace)
@@ -57,6 +59,8 @@ class BundleSecrets:
             self._find_stored(trace, recording)
         plain = replace(self._found.discover, is_strict=False)
         self._learn(plain.in_text(trace.model_dump_json(exclude={"redaction"})), made=True)
+        for response in read_folder(inside(root, RESPONSES_FOLDER, RESPONSES_FOLDER)).responses:
+            self._learn(plain.in_text(response.model_dump_json()), made=True)
 
     def renamed(self, redactor: Redactor) -> dict[str, str]:
         """Return the digests of stored values as they are without secrets, for the values that were seen."""

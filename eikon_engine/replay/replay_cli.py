@@ -149,7 +149,7 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     Exit status: 0 faithful, 1 diverged, 2 usage, 3 unverifiable, 65 unreadable trace, 69 no browser, 70 our own fault,
     78 something the trace asks for is not here, 130 interrupted.
     """
-    from eikon_engine.errors import InternalError, ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
+    from eikon_engine.errors import InternalError  # noqa: PLC0415 - `--help` stays quick
     from eikon_engine.replay.display import Display  # noqa: PLC0415 - as above
     from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - as above
     from eikon_engine.replay.replay_engine import ReplayEngine  # noqa: PLC0415 - as above
@@ -157,7 +157,7 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     from eikon_engine.trace.redaction import Redactor  # noqa: PLC0415 - as above
 
     known = gather_secrets(secrets, secret_file)
-    with debugging(debug, clean=Redactor(known).text) as responses, Display() as display:
+    with debugging(debug, clean=Redactor(known).text if known else None) as responses, Display() as display:
         engine = ReplayEngine(
             ReplayOptions(
                 timeout_ms=timeout * 1000 if timeout is not None else None,
@@ -167,12 +167,7 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
                 **options,
             )
         )
-        try:
-            engine.replay(trace)
-        except ReplayDivergenceError as divergence:
-            display.say(divergence.message)
-        finally:
-            _conclude(engine, display, as_json=as_json)
+        _replay(engine, trace, display, as_json=as_json)
     if engine.last_run is None:
         message = "the replay ended without an outcome"
         raise InternalError(message)
@@ -203,6 +198,18 @@ class _SameNamedOptions(TypedDict):
     on_divergence: OnDivergence
     browser_path: Path | None
     storage_state: Path | None
+
+
+def _replay(engine: ReplayEngine, trace: Path, display: Display, *, as_json: bool) -> None:
+    """Replay, and say how it went, whatever ends it."""
+    from eikon_engine.errors import ReplayDivergenceError  # noqa: PLC0415 - `--help` stays quick
+
+    try:
+        engine.replay(trace)
+    except ReplayDivergenceError as divergence:
+        display.say(divergence.message)
+    finally:
+        _conclude(engine, display, as_json=as_json)
 
 
 def _conclude(engine: ReplayEngine, display: Display, *, as_json: bool) -> None:

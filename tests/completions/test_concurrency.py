@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from eikon_engine.errors import NoReplayDataError
 from tests.completions.asking import CountingClient, capture, files, never, opened, request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 THREADS = 16
 
@@ -83,6 +84,15 @@ def test_any_order_of_prompts_gets_the_answers_of_each_in_recorded_order(prompts
         for text in {*prompts, "d"}:
             with pytest.raises(NoReplayDataError):
                 executor.complete(request(text))
+
+
+@pytest.fixture(autouse=True)
+def _impatient() -> Iterator[None]:
+    """Let threads take turns as often as they can, so that what is not guarded goes wrong."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 def _at_once(work: Callable[[str], str], texts: Sequence[str]) -> list[str]:

@@ -4,13 +4,16 @@ import json
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 from eikon_engine.completions import Answered, CapturingClient, EchoClient, ReplayExecutor
-from eikon_engine.completions.refresh import STAGING
+from eikon_engine.completions.folder import MARK_FILE
+from eikon_engine.completions.refresh import READY, STAGING
 from eikon_engine.errors import (
     BrowserDiedError,
     CompletionLimitedError,
@@ -25,7 +28,7 @@ from eikon_engine.errors import (
 from tests.completions.asking import CountingClient, capture, files, fresh_ids, never, opened, request
 
 if TYPE_CHECKING:
-    from eikon_engine.completions import CompletionRequest
+    from eikon_engine.completions import Completion, CompletionRequest
 
 KILLED = """
 import os, signal, sys
@@ -80,7 +83,7 @@ def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
     """The same error comes, in its place among the answers."""
 
     class Limited:
-        def complete(self, request: CompletionRequest) -> NoReturn:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
             raise CompletionLimitedError("too many")
 
     with opened(tmp_path, Limited) as used, pytest.raises(CompletionLimitedError):
@@ -96,7 +99,7 @@ def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> Non
         code = "odd"
 
     class Odd:
-        def complete(self, request: CompletionRequest) -> NoReturn:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
             raise OddError("odd")
 
     with opened(tmp_path, Odd) as used, pytest.raises(OddError):
@@ -182,15 +185,18 @@ def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
     assert len(files(tmp_path)) == 1
 
 
-@pytest.mark.parametrize("moved", [0, 1, 2], ids=["nothing moved", "one moved", "all moved"])
+@pytest.mark.parametrize("moved", range(4), ids=["nothing", "one response", "all responses", "everything"])
 def test_a_refresh_that_is_killed_at_its_very_end_is_finished_by_the_next_run(tmp_path: Path, moved: int) -> None:
     """Once all new responses are there, nothing of the old ones comes back, wherever the process died."""
     capture(tmp_path, "a", "c")
-    staging = tmp_path / STAGING
+    old = files(tmp_path)
+    staging = tmp_path / READY
     with opened(staging, EchoClient, new_id=lambda: "anew") as used:
         for text in ("a", "b"):
             used.client.complete(request(text))
-    for path in files(staging)[:moved]:
+    for path in old if moved else ():
+        path.unlink()
+    for path in (*files(staging), staging / MARK_FILE)[:moved]:
         path.replace(tmp_path / path.name)
 
     with opened(tmp_path, never) as used:
@@ -247,7 +253,7 @@ def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:
 def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
     """The second is told; when the first has ended it may."""
     first = opened(tmp_path)
-    with pytest.raises(ResponsesError, match="another process that does so now"):
+    with pytest.raises(ResponsesError, match="another run that does so now"):
         opened(tmp_path)
     first.close()
 
@@ -281,6 +287,29 @@ def test_an_answer_after_the_end_is_refused(tmp_path: Path) -> None:
     assert files(tmp_path) == []
 
 
+def test_an_end_before_an_answer_came_is_not_whole(tmp_path: Path) -> None:
+    """A thread that still waits for its model is not forgotten: the recording says that it was stopped."""
+    asked, released = threading.Event(), threading.Event()
+
+    class Slow(EchoClient):
+        def complete(self, request: CompletionRequest) -> Completion:
+            asked.set()
+            released.wait()
+            return super().complete(request)
+
+    told: list[str] = []
+    used = opened(tmp_path, Slow, told)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(used.client.complete, request())
+        asked.wait()
+        used.close()
+        released.set()
+        with pytest.raises(UsageError, match="found one after it"):
+            answer.result()
+
+    assert told[-1] == f"Capture mode: stopped after 0 responses; {tmp_path} is marked as incomplete"
+
+
 def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:
     """Texts are cleaned before they are written, and in the same way before they are looked for."""
 
@@ -289,6 +318,7 @@ def test_secrets_are_neither_written_nor_needed(tmp_path: Path) -> None:
 
     with opened(tmp_path, clean=clean) as used:
         assert used.client.complete(_secret_request("hunter2")).text == "my hunter2"
+        assert not any("hunter2" in path.read_text() + path.name for path in tmp_path.iterdir())
     with opened(tmp_path, never, clean=clean) as used:
         assert used.client.complete(_secret_request("hunter2")).text == "my stand-in"
     with opened(tmp_path, never) as used:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.completions import Message, ModelResponse, TokenUsage, prompt_digest
@@ -54,12 +54,14 @@ def responses(draw: st.DrawFn) -> ModelResponse:
     return plain.model_copy(update={"prompt_digest": prompt_digest(plain.request)})
 
 
+@settings(max_examples=40)
 @given(responses())
 def test_a_file_reads_back_as_it_was_written(response: ModelResponse) -> None:
     """Text of any language, numbers of any kind, failures: the file is the response."""
     assert parse_response(response_bytes(response), Path("file")) == response
 
 
+@settings(max_examples=40)
 @given(responses())
 def test_the_name_of_a_file_suits_every_file_system(response: ModelResponse) -> None:
     """It is short, ASCII, no path, no reserved name, and never that of the mark."""
@@ -79,6 +81,7 @@ def test_two_metrics_never_share_a_file(pair: tuple[str, str]) -> None:
     assert len(names) == 2
 
 
+@settings(max_examples=40)
 @given(responses())
 def test_a_trace_tells_the_same_facts(response: ModelResponse) -> None:
     """A response, told as a completion of a trace, written and read there, is the response again."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from eikon_engine.completions import CompletionClient
     from tests.sites.model_server import ModelServer
 
-KEY = "sk-secret-1234567890"
+KEY = "key.of.mine/1234567890"
 
 
 @pytest.fixture
