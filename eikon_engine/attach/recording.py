@@ -10,8 +10,9 @@ from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.errors import UsageError
 from eikon_engine.record.attempts import Attempts, status_after
 from eikon_engine.record.keep_out import keep_secrets_out
+from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.onlooker import Onlooker
-from eikon_engine.record.recorder import describe_error, new_mission_id
+from eikon_engine.record.recorder import describe_error
 from eikon_engine.record.start import without_secrets, write_start
 from eikon_engine.record.write import BundleWriter
 from eikon_engine.redact.found import FoundSecrets

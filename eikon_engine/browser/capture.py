@@ -195,7 +195,7 @@ class NetworkCapture:
             return
         stream = await self._streams.ended(last)
         response = await self._response(answer)
-        pieces = _pieces(stream, response.body) or self._early(root, response.body)
+        pieces = () if is_attachment(answer) else _pieces(stream, response.body) or self._early(root, response.body)
         self._write(root, response=response, hops=hops, failure=None, complete=True, pieces=pieces)
         await self._streams.forget(last)
 
@@ -340,6 +340,11 @@ class NetworkCapture:
             is_navigation=request.is_navigation_request(),
             frame=frame,
         )
+
+
+def is_attachment(answer: Response) -> bool:
+    """Say whether an answer is a file to keep (RFC 6266, section 4.2), which is handed on when it is whole."""
+    return answer.headers.get("content-disposition", "").lower().lstrip().startswith("attachment")
 
 
 def _pieces(stream: Stream | None, body: BlobRef | None, *, whole: bool = True) -> tuple[Piece, ...]:

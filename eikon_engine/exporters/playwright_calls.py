@@ -13,7 +13,7 @@ from eikon_engine.exporters.playwright_raw import raw_statements
 from eikon_engine.exporters.playwright_values import text_source
 from eikon_engine.exporters.python_source import Block, Statement, call, comment, quoted
 from eikon_engine.trace import actions
-from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS
+from eikon_engine.trace.deadlines import DEFAULT_NAVIGATION_TIMEOUT_MS, DEFAULT_TIMEOUT_MS, NO_DEADLINE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,13 +162,19 @@ def _by(dx: float, dy: float) -> str:
 
 
 def _navigation(action: actions.Navigate | actions.GoBack | actions.GoForward | actions.Reload) -> dict[str, object]:
-    timeout = None if action.timeout_ms == DEFAULT_NAVIGATION_TIMEOUT_MS else action.timeout_ms
+    timeout = _deadline(action, DEFAULT_NAVIGATION_TIMEOUT_MS)
     return {"wait_until": None if action.wait_until == "load" else action.wait_until, "timeout": timeout}
 
 
 def timeout_of(action: Action) -> float | None:
-    """Return a deadline in milliseconds where it is not the usual one."""
-    return None if action.timeout_ms == DEFAULT_TIMEOUT_MS else action.timeout_ms
+    """Return a deadline in milliseconds where it is not the usual one; 0 for none."""
+    return _deadline(action, DEFAULT_TIMEOUT_MS)
+
+
+def _deadline(action: Action, usual_ms: float) -> float | None:
+    if action.timeout_ms == NO_DEADLINE_MS:
+        return 0
+    return None if action.timeout_ms == usual_ms else action.timeout_ms
 
 
 def _wait(page: int, condition: Condition, timeout: float | None, site: Site) -> str:

@@ -16,6 +16,7 @@ from eikon_engine.importers.selectors import Converted, positional
 from eikon_engine.importers.target import target_of
 from eikon_engine.trace.actions import FileInput, FunctionCondition, SelectorCondition
 from eikon_engine.trace.blobs import ref_of
+from eikon_engine.trace.deadlines import NO_DEADLINE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -297,7 +298,11 @@ class Calls:
         return target_of(chosen, (), self._gathered, self._step, tuple(frames))
 
     def _timeout(self) -> float | None:
-        return number_of(self._params, "timeout") or None
+        timeout = number_of(self._params, "timeout")
+        if timeout != 0:
+            return timeout
+        self._note(f"{self._call.name} had no deadline; a replay gives up after {NO_DEADLINE_MS / 1000:.0f} s")
+        return NO_DEADLINE_MS
 
     def _add(self, kind: str, **fields: JsonValue | Record | None) -> None:
         self._gathered.add(self._step, kind, page=self._page, **fields)

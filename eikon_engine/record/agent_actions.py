@@ -12,6 +12,7 @@ from urllib.parse import urljoin
 from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.trace.actions import Action
+from eikon_engine.trace.deadlines import NO_DEADLINE_MS
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def action_of(
 ) -> Action | None:
     """Return the action that a call is, by its class and method; None for one that does nothing to a page.
 
+    A `timeout_ms` of 0 is that of a call without a deadline; None is that of one that has none of its own.
+
     Raises:
         UnspokenError: no action of ours says what it does.
     """
@@ -52,7 +55,8 @@ def action_of(
             fields["url"] = urljoin(base_url, fields["url"])
         if kind == "set_input_files":
             fields["files"] = files
-        return _validated({"type": kind, "page": page, "timeout_ms": timeout_ms or None, **fields}, name)
+        deadline = NO_DEADLINE_MS if timeout_ms == 0 else timeout_ms
+        return _validated({"type": kind, "page": page, "timeout_ms": deadline, **fields}, name)
     if name in _UNSPOKEN:
         raise UnspokenError(_UNSPOKEN[name])
     return None

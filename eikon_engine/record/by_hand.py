@@ -9,39 +9,30 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import time
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.ledger import Happenings, describe_download
-from eikon_engine.browser.observe import glimpse
 from eikon_engine.record.gesture import HELD, Gesture, join
 from eikon_engine.record.hand_deed import HandDeed, WeakTarget
-from eikon_engine.record.hidden import hide_secrets
-from eikon_engine.trace.actions import AnswerDialog, FileInput, SwitchPage
-from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
+from eikon_engine.record.timeline import LAST_S, SETTLE_S, Timeline
+from eikon_engine.trace.actions import AnswerDialog, FileInput
+from eikon_engine.trace.execution import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable
     from datetime import datetime
 
     from eikon_engine.browser.attached.session import Watched
     from eikon_engine.browser.by_hand.look import HeardFrame
-    from eikon_engine.record.attempt import Attempt
+    from eikon_engine.browser.ledger import Happenings
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.gesture import Seen
     from eikon_engine.record.write import BundleWriter
-    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.execution import ActionTrace
     from eikon_engine.trace.observation import DialogSeen
 
-SETTLE_S: Final = 0.5
-"""Wall time after which an action is over though the person does nothing else."""
 FIELD_S: Final = 3.0
-"""As above, for what a field is clicked or typed into: typing that goes on so soon is one action."""
-LAST_S: Final = 3.0
-"""Wall time that the requests of the last action, and what is asked of pages, have to end in."""
-LOOK_S: Final = 0.02
+"""As `SETTLE_S`, for what a field is clicked or typed into: typing that goes on so soon is one action."""
 _NO_TIMER: Final = frozenset({"down"})
 _MEANT_FOR_PAGES: Final = frozenset({"travel", "navigate", "reload", "open", "close"})
 
@@ -67,23 +58,16 @@ class HandRecorder:
         mission_text: str,
     ) -> None:
         """Begin with nothing under way; `mission_text` describes what is done before the first subgoal."""
-        self._watched = watched
         self._session = watched.session
         self._writer = writer
         self._attempts = attempts
         self._now = now
-        self._mission_text = mission_text
+        self._timeline: Timeline[HandDeed] = Timeline(watched, writer, attempts, now, mission_text, self._note_weak)
         self._current: HandDeed | None = None
-        self._open: set[HandDeed] = set()
-        """Not written yet."""
         self._timer: asyncio.TimerHandle | None = None
-        self._endings: list[tuple[Attempt, Callable[[], None]]] = []
-        """Attempts that were left, and what writes their ends."""
-        self._known_pages: set[int] = {0}
         self._before = _Before(phase=0, order=0)
         self._dialogs = 0
         """How many are open."""
-        self._tasks: set[asyncio.Task[Any]] = set()
         self._is_closed = False
         self.subgoal = mission_text
         """What is being done, in the words of the person."""
@@ -151,17 +135,13 @@ class HandRecorder:
     def close_dialog(self, seen: DialogSeen, text: str) -> None:
         """Record how the person answered a dialog: before the action that opened it, which begins again now."""
         self._dialogs = max(0, self._dialogs - 1)
-        deed, rest = self._current, self._session.rest
+        deed = self._current
         if seen.kind in {"confirm", "prompt"} and seen.answer == "accepted":
             if deed is None:
                 self._writer.warn(f"a {seen.kind} that no action opened was accepted; a replay dismisses it")
             else:
                 deed.number()
-                rest.end()
-                self._add(deed.attempt, deed.sequence, AnswerDialog(page=seen.page, accept=True, text=text))
-                deed.sequence = deed.attempt.next_sequence()
-                rest.mark()
-                rest.act()
+                self._timeline.answer_before(deed, AnswerDialog(page=seen.page, accept=True, text=text))
         elif seen.kind == "beforeunload" and seen.answer == "dismissed":
             self._writer.warn("the person stayed on a page that asked whether to leave it; a replay leaves it")
         clean = self._session.redactor.text
@@ -181,87 +161,52 @@ class HandRecorder:
         if _is_nothing(deed, happened) and not deed.sequence and rest.order == self._before.order:
             rest.phase = self._before.phase  # nothing has come since, so nobody can tell
             ledger.put_back(happened)
-            self._open.discard(deed)
+            self._timeline.forget(deed)
             return
-        rest.end()
         deed.number()
         deed.ended_at = deed.ended_at or self._now()
-        deed.observation = glimpse(self._session, happened)
         self.counts[self.subgoal] = self.counts.get(self.subgoal, 0) + 1
         self.on_change()
-        for page, download in happened.downloads:
-            self._spawn(deed, self._take_download(deed, page, download))
-        self._write(deed)
+        self._timeline.end(deed, happened)
 
     async def settle(self) -> None:
         """Let the last action have its time, as long as its pages ask for something, and not for ever."""
-        ledger, begun = self._session.ledger, time.monotonic()
         if self._current is not None:
             self._current.ended_at = self._now()
-        while time.monotonic() < begun + SETTLE_S or (ledger.in_flight and time.monotonic() < begun + LAST_S):
-            await asyncio.sleep(LOOK_S)
-            if ledger.crashed:
-                return
+        self._stop_timer()
+        await self._timeline.settle(SETTLE_S)
 
     async def flush(self) -> None:
         """End what is under way, and write it."""
         self.finish()
-        if self._tasks:
-            await asyncio.wait(tuple(self._tasks), timeout=LAST_S)
-        for deed in sorted(self._open, key=lambda each: each.sequence):  # its page is gone, and answers nothing
-            deed.waits = 0
-            if deed.gesture.kind == "upload":
-                self._writer.warn(f"{deed.id}: the files that were given to the page could not be read in time")
-            self._write(deed)
+        await self._timeline.flush(LAST_S)
 
     def close(self) -> None:
         """Hear no more."""
         self._is_closed = True
         self._stop_timer()
 
-    def leave_attempt(self, error: BaseException | None = None) -> None:
+    def leave_attempt(self) -> None:
         """Leave the attempt: its last action may still be unwritten."""
-        attempt = self._attempts.current
-        end = self._attempts.leave(error)
-        if attempt is not None and end is not None:
-            self._endings.append((attempt, end))
-            self._end_attempts()
-
-    def _end_attempts(self) -> None:
-        unwritten = {deed.attempt for deed in self._open}
-        for ending in [each for each in self._endings if each[0] not in unwritten]:
-            self._endings.remove(ending)
-            ending[1]()
-
-    def _attempt(self) -> Attempt:
-        current = self._attempts.current
-        return current if current is not None else self._attempts.begin(self._mission_text)
+        self._timeline.leave_attempt()
 
     def _begin(self, gesture: Gesture, page: int, frame: HeardFrame | None) -> None:
         self.finish()
-        if gesture.kind != "open":
-            self._switch_to(page, gesture)
-        self._known_pages.add(page)
+        if gesture.kind not in {"open", "close"}:
+            self._timeline.switch_to(page)
+        self._timeline.know_page(page)
         rest = self._session.rest
         self._before = _Before(phase=rest.phase, order=rest.order)
         rest.mark()
         rest.act()
-        deed = self._current = HandDeed(gesture=gesture, page=page, attempt=self._attempt(), started_at=self._now())
-        self._open.add(deed)
+        deed = self._current = HandDeed(
+            gesture=gesture, page=page, attempt=self._timeline.attempt(), started_at=self._now()
+        )
+        self._timeline.begin(deed)
         if gesture.kind == "upload":
             deed.waits += 1  # for their content
         self._study(deed, gesture, frame)
         self._wait_for_more(deed)
-
-    def _switch_to(self, page: int, gesture: Gesture) -> None:
-        """Record that a page is waited for, before the first thing that is done to it."""
-        if page in self._known_pages or gesture.kind == "close":
-            return
-        rest = self._session.rest
-        rest.mark()
-        rest.end()
-        attempt = self._attempt()
-        self._add(attempt, attempt.next_sequence(), SwitchPage(page=page))
 
     def _wait_for_more(self, deed: HandDeed) -> None:
         self._stop_timer()
@@ -283,7 +228,7 @@ class HandRecorder:
 
     def _take_files(self, gesture: Gesture) -> bool:
         """Give the content of files to the action that was begun with them."""
-        for deed in self._open:
+        for deed in self._timeline.open:
             if deed.gesture.kind == "upload" and _targets(deed.gesture) == _targets(gesture):
                 deed.gesture = gesture
                 deed.files = tuple(
@@ -295,7 +240,7 @@ class HandRecorder:
                     for file in gesture.files
                 )
                 deed.waits -= 1
-                self._write(deed)
+                self._timeline.write(deed)
                 return True
         return False
 
@@ -303,7 +248,7 @@ class HandRecorder:
         """Ask which selectors hold, before what the person does changes the page more than it has."""
         if frame is not None:
             seen = tuple(each for each in (gesture.target, gesture.second) if each is not None)
-            self._spawn(deed, self._ask(deed, seen, frame))
+            self._timeline.spawn(deed, self._ask(deed, seen, frame))
 
     async def _ask(self, deed: HandDeed, seen: tuple[Seen, ...], frame: HeardFrame) -> None:
         for each in seen:
@@ -311,55 +256,10 @@ class HandRecorder:
             deed.proven |= await frame.proven(each.key, doubtful)
         deed.frames = await frame.path()
 
-    def _spawn(self, deed: HandDeed, work: Coroutine[Any, Any, None]) -> None:
-        deed.waits += 1
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)
-        task.add_done_callback(lambda done: self._arrive(deed, done))
-
-    def _arrive(self, deed: HandDeed, done: asyncio.Task[None]) -> None:
-        self._tasks.discard(done)
-        with suppress(asyncio.CancelledError):
-            if (error := done.exception()) is not None:
-                self._writer.warn(f"{deed.id}: the recorder failed: {type(error).__name__}: {error}")
-        deed.waits -= 1
-        self._write(deed)
-
-    async def _take_download(self, deed: HandDeed, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
-        seen, content = await describe_download(page, download)
-        if content is not None:
-            self._watched.capture.take_download(self._session.redactor.text(download.url), seen.name, content)
-        if deed.observation is not None:
-            deed.observation = deed.observation.model_copy(update={"downloads": (*deed.observation.downloads, seen)})
-
-    def _write(self, deed: HandDeed) -> None:
-        if deed not in self._open or deed.observation is None or deed.waits > 0:
-            return
-        self._open.discard(deed)
-        trace = deed.trace()
-        self._writer.add_action(
-            deed.attempt, trace.model_copy(update={"action": hide_secrets(self._session, trace.action)})
-        )
-        for weak in deed.weak_targets():
-            self.weak.append(weak)
-            self._writer.warn(
-                self._session.redactor.text(f"{weak.action}: the target {weak.selector} is weak: {weak.why}")
-            )
-        self._end_attempts()
-
-    def _add(self, attempt: Attempt, sequence: int, action: Action) -> None:
-        """Write an action that took no time."""
-        now = self._now()
-        trace = ActionTrace(
-            id=f"{attempt.id}_action_{sequence:03d}",
-            sequence=sequence,
-            started_at=now,
-            ended_at=now,
-            action=hide_secrets(self._session, action),
-            result=Succeeded(),
-            observation=glimpse(self._session, Happenings()),
-        )
-        self._writer.add_action(attempt, trace)
+    def _note_weak(self, deed: HandDeed, _trace: ActionTrace) -> tuple[str, ...]:
+        weak = deed.weak_targets()
+        self.weak.extend(weak)
+        return tuple(f"{each.action}: the target {each.selector} is weak: {each.why}" for each in weak)
 
 
 def _targets(gesture: Gesture) -> set[str]:

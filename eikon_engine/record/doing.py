@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.record.agent_actions import UnspokenError, action_of
 from eikon_engine.trace.actions import Drag, Mouse, Note
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from eikon_engine.trace.execution import Result
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity, Target
+
+UNKNOWN: Final = "unknown"
+"""Code of what is not known to have ended."""
+NOT_ENDED: Final = "it had not ended when the recording did"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -92,6 +96,12 @@ class Doing:
             raise UnspokenError(message)
         return self._known(self._as_answered(action))
 
+    def give_up(self) -> tuple[str, ...]:
+        """Wait for no more answers; what is lost by that stands in its result."""
+        self.waits = 0
+        self.result = self.result or Failed(code=UNKNOWN, message=NOT_ENDED)
+        return ()
+
     def trace(self) -> ActionTrace:
         """Return what is written of it; what turned out not to be an action of ours becomes a note."""
         action: Action
@@ -106,7 +116,7 @@ class Doing:
             started_at=self.started_at,
             ended_at=self.ended_at,
             action=action,
-            result=self.result or Failed(code="unknown", message="it had not ended when the recording did"),
+            result=self.result or Failed(code=UNKNOWN, message=NOT_ENDED),
             observation=self.observation,
         )
 

@@ -56,6 +56,18 @@ class HandDeed:
         """Return the id of the action."""
         return f"{self.attempt.id}_action_{self.sequence:03d}"
 
+    @property
+    def is_complete(self) -> bool:
+        """Say whether everything is known."""
+        return self.observation is not None and self.waits <= 0
+
+    def give_up(self) -> tuple[str, ...]:
+        """Wait for no more answers; return what is lost by that."""
+        self.waits = 0
+        if self.gesture.kind == "upload" and not self.files:
+            return ("the files that were given to the page could not be read in time",)
+        return ()
+
     def number(self) -> None:
         """Take the next place in the attempt, if it has none."""
         self.sequence = self.sequence or self.attempt.next_sequence()

@@ -13,7 +13,7 @@ from eikon_engine.importers.trace_of import trace_of
 from eikon_engine.network.har_file import HarFile
 from eikon_engine.network.har_import import import_entries, import_har
 from eikon_engine.network.har_node import HarNode
-from eikon_engine.record.recorder import new_mission_id
+from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import FILES_FOLDER
 from eikon_engine.trace.bundle_path import inside

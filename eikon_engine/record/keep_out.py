@@ -7,6 +7,7 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import TraceError
+from eikon_engine.record.mission_id import clean_mission_id
 from eikon_engine.redact.bundle import redact_bundle
 from eikon_engine.redact.files import held
 from eikon_engine.trace.encodings import ENCODINGS
@@ -66,7 +67,12 @@ def _note(directory: Path, redaction: Redaction, warnings: tuple[str, ...], sess
     trace = read_trace(directory)
     names = session.kept if session.found is not None else frozenset(trace.start.secrets)
     start = trace.start.model_copy(update={"secrets": tuple(sorted({*trace.start.secrets, *names}))})
-    update = {"redaction": redaction, "start": start, "warnings": (*trace.warnings, *warnings)}
+    update = {
+        "mission_id": clean_mission_id(trace, session.redactor.text),
+        "redaction": redaction,
+        "start": start,
+        "warnings": (*trace.warnings, *warnings),
+    }
     noted = trace.model_copy(update=update)
     if noted != trace:
         write_trace(noted, directory)

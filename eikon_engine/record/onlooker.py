@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import base64
 import mimetypes
-import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from eikon_engine.browser.attached.client import (
     context_impl,
@@ -25,15 +23,13 @@ from eikon_engine.browser.attached.client import (
     page_impl,
 )
 from eikon_engine.browser.attached.view import impl_of
-from eikon_engine.browser.ledger import Happenings, describe_download
-from eikon_engine.browser.observe import glimpse
 from eikon_engine.record.agent_actions import UnspokenError, action_of
 from eikon_engine.record.asking import Asking, is_press
-from eikon_engine.record.doing import Doing
-from eikon_engine.record.hidden import hide_secrets
-from eikon_engine.trace.actions import AnswerDialog, FileInput, SwitchPage
-from eikon_engine.trace.execution import ActionTrace, Failed, Succeeded
-from eikon_engine.trace.found_secret import Redaction
+from eikon_engine.record.doing import UNKNOWN, Doing
+from eikon_engine.record.timeline import SETTLE_S, Timeline
+from eikon_engine.trace.actions import AnswerDialog, FileInput
+from eikon_engine.trace.deadlines import NO_DEADLINE_MS
+from eikon_engine.trace.execution import Failed, Succeeded
 from eikon_engine.trace.identity import weakness
 from eikon_engine.trace.observation import DialogSeen
 
@@ -47,18 +43,7 @@ if TYPE_CHECKING:
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.write import BundleWriter
-    from eikon_engine.trace.actions import Action
-    from eikon_engine.trace.execution import Result
-    from eikon_engine.trace.observation import Observation
-
-SETTLE_S: Final = 0.5
-"""Wall time after which an action is over though the agent does nothing else."""
-LAST_S: Final = 3.0
-"""Wall time that the requests of the last action have to end in."""
-QUIET_S: Final = 0.1
-"""Wall time without news from the network after which its pages count as done."""
-LOOK_S: Final = 0.02
-UNKNOWN: Final = "unknown"
+    from eikon_engine.trace.execution import ActionTrace, Result
 
 
 class Onlooker:
@@ -73,27 +58,19 @@ class Onlooker:
         mission_text: str,
     ) -> None:
         """Begin with nothing under way; `mission_text` describes what is done outside of any subgoal."""
-        self._watched = watched
         self._session = watched.session
         self._writer = writer
-        self._attempts = attempts
         self._now = now
-        self._mission_text = mission_text
+        self._timeline: Timeline[Doing] = Timeline(watched, writer, attempts, now, mission_text, _remarks)
         self.asking = Asking(self._session, self._take)
         self._context = impl_of(watched.session.context)
         self._base_url = self._context._options.get("baseURL")  # noqa: SLF001 - options have no public name
         self._doing: dict[Call, Doing] = {}
         self._current: Doing | None = None
-        self._open: set[Doing] = set()
-        """Not written yet."""
-        self._written = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
-        self._outside: Attempt | None = None
-        self._endings: list[tuple[Attempt, Callable[[], None]]] = []
-        """Attempts that were left, and what writes their ends."""
-        self._known_pages: set[int] = {0}
         self._unspoken: Counter[tuple[str, str]] = Counter()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._unbounded = 0
+        """How many actions had no deadline."""
         self._is_closed = False
 
     def begun(self, call: Call) -> None:
@@ -112,7 +89,7 @@ class Onlooker:
         if "url" in params:
             self._session.learn_text(str(params["url"]), made=True)
         self._session.rest.mark()
-        attempt = self.attempt()
+        attempt = self._timeline.attempt()
         doing = self._current = self._doing[call] = Doing(
             call=call,
             name=name,
@@ -125,7 +102,8 @@ class Onlooker:
             started_at=self._now(),
             files=self._files(params) if name == "Frame.setInputFiles" else (),
         )
-        self._open.add(doing)
+        self._timeline.begin(doing)
+        self._unbounded += call.timeout_ms == 0
         self.asking.keep_named_password(doing)
         self._look(doing)
 
@@ -143,39 +121,23 @@ class Onlooker:
             if doing.element is None or not doing.element.count:
                 self._look(doing)
             self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._finish)
-        self._write(doing)
+        self._timeline.write(doing)
 
     async def settle(self) -> None:
-        """Let the last action of a mission have its time, as long as its pages ask for something, and not for ever."""
-        ledger, begun = self._session.ledger, time.monotonic()
-        heard, quiet_since = ledger.heard, begun
-        while (now := time.monotonic()) < begun + LAST_S:
-            if self._current is not None and self._current.result is None:
-                return  # the mission broke off in its midst
-            if ledger.in_flight or ledger.heard != heard:
-                heard, quiet_since = ledger.heard, now
-            elif now > quiet_since + QUIET_S:
-                return
-            await asyncio.sleep(LOOK_S)
+        """Let the last action of a mission have its time, unless the mission broke off in its midst."""
+        if self._current is None or self._current.result is not None:
+            self._stop_timer()
+            await self._timeline.settle()
 
     async def flush(self) -> None:
         """End what is under way, and write it."""
         self._finish()
-        while self._open:
-            self._written.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(SETTLE_S):
-                    await self._written.wait()
-                continue
-            self.give_up()
+        await self._timeline.flush(SETTLE_S)
 
     def give_up(self) -> None:
         """Write what has not ended, and will not: its page is gone, and answers nothing."""
         self._finish()
-        for doing in tuple(self._open):
-            doing.waits = 0
-            doing.result = doing.result or Failed(code=UNKNOWN, message="it had not ended when the recording did")
-            self._write(doing, whole=False)
+        self._timeline.give_up()
 
     def close(self) -> None:
         """Hear no more."""
@@ -184,33 +146,23 @@ class Onlooker:
         self._is_closed = True
         for (name, why), times in self._unspoken.items():
             self._writer.warn(f"{name} was called {'once' if times == 1 else f'{times} times'}: {why}")
+        if self._unbounded:
+            self._writer.warn(
+                f"calls without a deadline (timeout=0): {self._unbounded}; a replay gives up after "
+                f"{NO_DEADLINE_MS / 1000:.0f} s"
+            )
 
     def attempt(self) -> Attempt:
         """Return the attempt under way; what is done outside of any subgoal is one of its own."""
-        current = self._attempts.current
-        if current is None:
-            current = self._outside = self._attempts.begin(self._mission_text)
-        return current
+        return self._timeline.attempt()
 
     def leave_outside(self) -> None:
         """Leave what was done outside of any subgoal, as one begins."""
-        if self._outside is not None and self._attempts.current is self._outside:
-            self.leave_attempt()
+        self._timeline.leave_outside()
 
     def leave_attempt(self, error: BaseException | None = None) -> None:
         """Leave the attempt: its last action may still be under way."""
-        attempt = self._attempts.current
-        end = self._attempts.leave(error)
-        if attempt is not None and end is not None:
-            self._endings.append((attempt, end))
-            self._end_attempts()
-
-    def _end_attempts(self) -> None:
-        """End those that were left and whose actions are all written."""
-        under_way = {doing.attempt for doing in self._open}
-        for ending in [each for each in self._endings if each[0] not in under_way]:
-            self._endings.remove(ending)
-            ending[1]()
+        self._timeline.leave_attempt(error)
 
     def _is_spoken(self, name: str, params: Mapping[str, Any]) -> bool:
         """Say whether a call is an action of ours; count those that do something and are none."""
@@ -237,16 +189,10 @@ class Onlooker:
 
     def _switch_to(self, page: int, name: str) -> None:
         """Record that a page is waited for, before the first thing that is done to it."""
-        if page in self._known_pages or name in {"Page.close", "Page.bringToFront"}:
-            return
-        self._known_pages.add(page)
         if name == "BrowserContext.newPage":
-            return
-        rest = self._session.rest
-        rest.mark()
-        rest.end()
-        attempt = self.attempt()
-        self._add(attempt, attempt.next_sequence(), SwitchPage(page=page), self._glimpse())
+            self._timeline.know_page(page)
+        elif name not in {"Page.close", "Page.bringToFront"}:
+            self._timeline.switch_to(page)
 
     def _files(self, params: Mapping[str, Any]) -> tuple[FileInput, ...]:
         given = [
@@ -275,57 +221,20 @@ class Onlooker:
         is_ready = seen is not None and seen.is_ready and doing is self._current
         if is_ready and doing.name != "Frame.waitForSelector":
             self._session.rest.act()
-        self._write(doing)
+        self._timeline.write(doing)
 
     def _finish(self) -> None:
         """Let the time of the action under way be over."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._stop_timer()
         doing, self._current = self._current, None
         if doing is None:
             return
-        self._session.rest.end()
-        happened = self._session.ledger.take()
-        doing.observation = glimpse(self._session, happened)
-        loop = asyncio._get_running_loop()  # noqa: SLF001 - None, and no error, where the agent's has ended
-        if loop is None and happened.downloads:
-            self._writer.warn(f"{doing.id}: what it downloaded is not known, as the agent's browser was gone")
-        for page, download in happened.downloads if loop is not None else ():
-            doing.waits += 1
-            task = asyncio.ensure_future(self._take_download(doing, page, download))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        self._write(doing)
+        self._timeline.end(doing, self._session.ledger.take())
 
-    async def _take_download(self, doing: Doing, page: int, download: Any) -> None:  # noqa: ANN401 - a view of a download
-        seen, content = await describe_download(page, download)
-        if content is not None:
-            self._watched.capture.take_download(self._session.redactor.text(download.url), seen.name, content)
-        if doing.observation is not None:
-            doing.observation = doing.observation.model_copy(update={"downloads": (*doing.observation.downloads, seen)})
-        doing.waits -= 1
-        self._write(doing)
-
-    def _write(self, doing: Doing, *, whole: bool = True) -> None:
-        """Write what is complete, once; what never will be, as it is."""
-        if (whole and not doing.is_complete) or doing not in self._open:
-            return
-        self._open.discard(doing)
-        trace = doing.trace()
-        self._writer.add_action(
-            doing.attempt, trace.model_copy(update={"action": hide_secrets(self._session, trace.action)})
-        )
-        self._note_secrets()
-        for warning in (*doing.warnings, *_weak(trace)):
-            self._writer.warn(self._session.redactor.text(warning))
-        self._end_attempts()
-        self._written.set()
-
-    def _note_secrets(self) -> None:
-        """Keep what a replay has to know of found secrets, also if this process is killed."""
-        if self._session.found is not None:
-            self._writer.note_secrets(Redaction(found=self._session.found.table))
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _result(self, doing: Doing, answer: Mapping[str, Any] | None, error: Exception | None) -> Result:
         if error is not None:
@@ -338,17 +247,13 @@ class Onlooker:
         kind, message, default = dialog_of(call)
         accept, text = call.name == "Dialog.accept", call.params.get("promptText")
         page = self._page_of(call, call.name)
-        doing, rest = self._current, self._session.rest
+        doing = self._current
         if kind in {"confirm", "prompt"} and accept:
             if doing is None or doing.result is not None:
                 self._writer.warn(f"a {kind} that no action opened was accepted; a replay dismisses it")
             else:
-                rest.end()
                 answer = AnswerDialog(page=page, accept=True, text=default if text is None else text)
-                self._add(doing.attempt, doing.sequence, answer, self._glimpse())
-                doing.sequence = doing.attempt.next_sequence()
-                rest.mark()
-                rest.act()
+                self._timeline.answer_before(doing, answer)
         clean = self._session.redactor.text
         if kind in {"alert", "beforeunload", "confirm", "prompt"}:
             answered = "accepted" if accept else "dismissed"
@@ -356,22 +261,9 @@ class Onlooker:
                 DialogSeen(page=page, kind=kind, message=clean(message), answer=answered)  # type: ignore[arg-type] # the set above is the literal
             )
 
-    def _glimpse(self) -> Observation:
-        """Say of something that took no time when it was."""
-        return glimpse(self._session, Happenings())
 
-    def _add(self, attempt: Attempt, sequence: int, action: Action, seen: Observation) -> None:
-        now = self._now()
-        trace = ActionTrace(
-            id=f"{attempt.id}_action_{sequence:03d}",
-            sequence=sequence,
-            started_at=now,
-            ended_at=now,
-            action=hide_secrets(self._session, action),
-            result=Succeeded(),
-            observation=seen,
-        )
-        self._writer.add_action(attempt, trace)
+def _remarks(doing: Doing, trace: ActionTrace) -> tuple[str, ...]:
+    return (*doing.warnings, *_weak(trace))
 
 
 def _weak(trace: ActionTrace) -> list[str]:

@@ -13,8 +13,9 @@ from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.errors import TraceFieldError, UsageError
 from eikon_engine.record.keep_out import keep_secrets_out
+from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.options import RecordOptions
-from eikon_engine.record.recorder import MissionRecorder, describe_error, new_mission_id
+from eikon_engine.record.recorder import MissionRecorder, describe_error
 from eikon_engine.record.start import keep_start, read_session_storage, without_secrets
 from eikon_engine.record.write import BundleWriter
 from eikon_engine.redact.found import FoundSecrets

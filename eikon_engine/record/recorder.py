@@ -28,7 +28,6 @@ from eikon_engine.trace.variables import resolved_action
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from datetime import datetime
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -243,12 +242,6 @@ def _document(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapshot:
         message = f"wanted frame {frame!r} of page {page}, found frames: {listing}"
         raise UsageError(message)
     return document
-
-
-def new_mission_id(text: str, started_at: datetime) -> str:
-    """Build an id that says when and what."""
-    words = "".join(each if each.isalnum() else " " for each in text.lower()).split()
-    return f"{started_at:%Y%m%dT%H%M%SZ}_{'_'.join(words[:6]) or 'mission'}"[:80]
 
 
 def describe_error(error: BaseException) -> str:

@@ -381,6 +381,19 @@ def test_what_is_not_repeated_is_told(chromium: Browser, site: PageSite, tmp_pat
     assert "Frame.blur was called once" in told
 
 
+def test_a_call_without_a_deadline_is_told(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """What an agent would wait for without end is waited for long in a replay, and the recording says so."""
+    with watched(chromium, tmp_path / "b") as agent:
+        page = agent.page
+        page.goto(site.put(FORM), timeout=0)
+        page.wait_for_selector("#go", timeout=0)
+        page.click("#go", timeout=0)
+        page.click("#go")
+
+    assert [step.action.timeout_ms for step in steps(tmp_path / "b")] == [300_000, 300_000, 300_000, 20_000]
+    assert "calls without a deadline (timeout=0): 3; a replay gives up after 300 s" in warnings(tmp_path / "b")
+
+
 def test_a_press_at_an_unknown_place_is_told(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
     """The mouse is pressed before it was moved anywhere: a note stands there, and a warning."""
     with watched(chromium, tmp_path / "b") as agent:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from eikon_engine.attach import AttachOptions
+from eikon_engine.attach import AttachOptions, record_mission
 from eikon_engine.redact.files import held
 from eikon_engine.trace.actions import Fill, InsertText, SecretRef, TypeText
 from eikon_engine.trace.bundle import open_bundle
@@ -130,3 +130,31 @@ def test_named_secrets_are_written_nowhere(chromium: Browser, site: PageSite, tm
 
     assert held(tmp_path / "b", {PASSWORD.encode()}) == set()
     assert open_bundle(tmp_path / "b").trace.subgoal_traces[0].description == "Look for {{eikon-secret:CUSTOMER}}"
+
+
+def test_a_password_in_the_words_of_the_mission_is_in_no_id(chromium: Browser, site: PageSite, tmp_path: Path) -> None:
+    """The id is built of the text before anybody types; it is built again once the text turns out to hold a secret."""
+    page = chromium.new_page()
+    text = f"Sign in with {PASSWORD}, please"
+    with record_mission(page, mission_text=text, directory=tmp_path / "b", options=AttachOptions(certify=None)):
+        page.goto(site.put(LOGIN))
+        page.fill("#password", PASSWORD)
+    page.context.close()
+
+    trace = open_bundle(tmp_path / "b").trace
+    assert trace.mission_text == "Sign in with {{eikon-secret:PASSWORD}}, please"
+    assert trace.mission_id.partition("_")[2] == "sign_in_with_eikon_secret_password"
+
+
+@pytest.mark.parametrize("mission_id", [None, "lime-grove"])
+def test_other_ids_stay(chromium: Browser, site: PageSite, tmp_path: Path, mission_id: str | None) -> None:
+    """An id that was given, and one without a secret, are kept as they are."""
+    page = chromium.new_page()
+    options = AttachOptions(certify=None, mission_id=mission_id)
+    with record_mission(page, mission_text="Sign in at the lime grove", directory=tmp_path / "b", options=options):
+        page.goto(site.put(LOGIN))
+        page.fill("#password", PASSWORD)
+    page.context.close()
+
+    known = open_bundle(tmp_path / "b").trace.mission_id
+    assert known == mission_id or known.endswith("Z_sign_in_at_the_lime_grove")

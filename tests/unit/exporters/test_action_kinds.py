@@ -28,6 +28,8 @@ CASES: list[tuple[Action, list[str]]] = [
     (actions.GoBack(), ["page.go_back()"]),
     (actions.GoForward(timeout_ms=5.0), ["page.go_forward(timeout=5)"]),
     (actions.Reload(), ["page.reload()"]),
+    (actions.Reload(timeout_ms=300_000.0), ["page.reload(timeout=0)"]),
+    (actions.Click(target=PEAR, timeout_ms=300_000.0), [f"{AT}.click(timeout=0)"]),
     (actions.Click(target=PEAR), [f"{AT}.click()"]),
     (actions.Click(target=FRAMED), ['page.frame_locator("#shop").locator("#pear").click()']),
     (actions.Click(target=PEAR, button="right", delay_ms=9.0, modifiers=("Shift",), position=actions.Point(x=1, y=2.5)),

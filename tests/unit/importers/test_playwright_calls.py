@@ -46,6 +46,7 @@ def expected(expression: str, text: str | None = None, **params: object) -> dict
         ("Page.close", {}, "close_page", {}),
         ("Frame.click", {**TARGET, "button": "right"}, "click", {"button": "right"}),
         ("Frame.click", {**TARGET, "modifiers": ["Shift"], "timeout": 900}, "click", {"timeout_ms": 900.0}),
+        ("Frame.click", {**TARGET, "timeout": 0}, "click", {"timeout_ms": 300_000.0}),
         ("Frame.click", {**TARGET, "position": {"x": 1, "y": 2}}, "click", {"position": {"x": 1.0, "y": 2.0}}),
         ("Frame.dblclick", TARGET, "double_click", {}),
         ("Frame.hover", TARGET, "hover", {}),

@@ -125,11 +125,12 @@ def test_a_call_becomes_its_action(name: str) -> None:
 
 
 def test_page_and_deadline_are_those_of_the_call() -> None:
-    """An action names the page it was done on, and the deadline of its call, unless that had none."""
+    """An action names the page it was done on, and the deadline of its call; one without gets a large one."""
     params = {"selector": "#a"}
 
     assert action_of("Frame.click", params, page=2, timeout_ms=700.0) == Click(page=2, target=HERE, timeout_ms=700.0)
-    assert action_of("Frame.click", params, page=2, timeout_ms=0) == Click(page=2, target=HERE)
+    assert action_of("Frame.click", params, page=2, timeout_ms=0) == Click(page=2, target=HERE, timeout_ms=300_000.0)
+    assert action_of("Frame.click", params, page=2, timeout_ms=None) == Click(page=2, target=HERE)
 
 
 @pytest.mark.parametrize(
