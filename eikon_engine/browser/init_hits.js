@@ -8,8 +8,9 @@
   const WANTED = { visible: true, enabled: true, editable: false, pointer: false, position: null };
   const WHOLE = 'button, [role=button], a, [role=link]';
   const born = performance.timeOrigin;
-  // The identities of what was hit since the call began, and what each of its targets was when it was last seen unhit.
-  let hits = new WeakMap(), met = {};
+  // Since the call began: the identities of what was hit, as it was then, whether anything was, and each target as it
+  // was found last before that.
+  let hits = new WeakMap(), hasHits = false, met = {};
   // A document that came after the call began has not been asked anything: it remembers the first thing that is hit.
   let isSought = true, isAsked = false;
 
@@ -24,23 +25,23 @@
     const fresh = [...new Set([...path, ...led])].filter(element => !hits.has(element));
     const identities = own.sight(fresh, { identities: true });
     fresh.forEach((element, place) => hits.set(element, identities[place]));
+    hasHits ||= event.isTrusted; // those of a page's own scripts are no sign of an action
     isSought = isAsked;
   };
   for (const type of HEARD) window.addEventListener(type, remember, { capture: true, passive: true });
 
-  // Sees what a target is now. Beside that: the document; whether it was hit, and what it was before; and whether that
-  // was hit which was seen the last time.
+  // Sees what a target is now. Beside that: the document; whether this is what it was before anything was hit; whether
+  // it was hit, or what was found before was; and what it was before it was hit.
   own.seek = (elements, [name, isFirst]) => {
-    if (isFirst) { hits = new WeakMap(); met = {}; isSought = false; }
-    const seen = own.sight(elements, WANTED), [element] = elements, last = met[name];
-    const was_hit = Boolean(element && isHit(element));
-    const answer = {
-      ...seen, document: born, was_hit, before: (was_hit && hits.get(element)) || null,
-      was_last_hit: Boolean(last && isHit(last)),
-    };
-    if (element && !was_hit) met[name] = element;
+    if (isFirst) { hits = new WeakMap(); hasHits = false; met = {}; isSought = false; }
+    const seen = own.sight(elements, WANTED), [element] = elements;
+    const isHitNow = Boolean(element && isHit(element));
+    const is_early = !hasHits && !isHitNow;
+    const was_hit = isHitNow || Boolean(met[name] && isHit(met[name]));
+    const before = (isHitNow && hits.get(element)) || null;
+    if (element && is_early) met[name] = element;
     isAsked = true;
     isSought ||= seen.count !== 1 || Boolean(seen.obstacle);
-    return answer;
+    return { ...seen, document: born, is_early, was_hit, before };
   };
 })();

@@ -179,7 +179,7 @@ class Asking:
         if seen is None:
             return
         sightings.add(seen)
-        if seen.element.count and not seen.was_hit:
+        if seen.element.count and seen.is_early:
             self._put(doing, seen.element, slot)
 
     def _settle(self, doing: Doing, slot: Slot, last: Sought | None) -> None:

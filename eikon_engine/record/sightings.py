@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Sightings:
     """Everything that was seen of a target, by the document it was seen in; mutable, because each look adds to it."""
 
-    _unhit: dict[float, Element] = field(default_factory=dict)
-    """As it was seen last, before any hit."""
+    _early: dict[float, Element] = field(default_factory=dict)
+    """As it was seen last before anything was hit."""
     _before: dict[float, Element] = field(default_factory=dict)
     """As it was before it was hit, where its document remembers it."""
     _hit: set[float] = field(default_factory=set)
@@ -31,8 +31,8 @@ class Sightings:
     def add(self, seen: Sought) -> None:
         """Take what was seen while the call was under way."""
         self._add_hit(seen)
-        if seen.element.count and not seen.was_hit:
-            self._unhit[seen.document] = seen.element
+        if seen.element.count and seen.is_early:
+            self._early[seen.document] = seen.element
 
     def settle(self, last: Sought | None, *, is_felt: bool) -> Element | None:
         """Return what the target was; None if that is not certain.
@@ -42,17 +42,17 @@ class Sightings:
         """
         if last is not None:
             self._add_hit(last)
-        found = self._hit or set(self._unhit)
+        found = self._hit or set(self._early)
         if not self._hit and is_felt and last is not None:
             found.discard(last.document)
         if len(found) != 1:
             return None
         document = found.pop()
-        return self._unhit.get(document) or self._before.get(document)
+        return self._early.get(document) or self._before.get(document)
 
     def _add_hit(self, seen: Sought) -> None:
         self.is_blind = False
-        if seen.was_hit or seen.was_last_hit:
+        if seen.was_hit:
             self._hit.add(seen.document)
         if seen.before is not None and seen.element.count == 1:
             self._before[seen.document] = replace(seen.element, identity=seen.before)

@@ -97,12 +97,12 @@ class Sought:
     element: Element
     document: float
     """Stands for the document: when it began, in ms."""
+    is_early: bool
+    """Whether nothing in its document was hit since the call began."""
     was_hit: bool = False
-    """Whether what matches now was hit since the call began."""
+    """Whether it was hit, or what was found before was."""
     before: Identity | None = None
-    """What that was before it was hit; None where that is not known."""
-    was_last_hit: bool = False
-    """Whether what was seen the last time, before any hit, was hit then."""
+    """What it was before it was hit; None where that is not known."""
 
 
 def argument(told: object = None) -> dict[str, Any]:
@@ -125,9 +125,9 @@ def read_sought(answer: Mapping[str, Any]) -> Sought | None:
     return Sought(
         element=_element(told),
         document=float(told["document"]),
+        is_early=bool(told["is_early"]),
         was_hit=bool(told["was_hit"]),
         before=_identity(told["before"]),
-        was_last_hit=bool(told["was_last_hit"]),
     )
 
 
