@@ -154,6 +154,7 @@
     }
     return '';
   };
+  if (wanted.identities) return elements.map(identityOf);
   if (wanted.names) return elements.map(each => { const role = roleOf(each); return [role, nameOf(each, role)]; });
   let point = null;
   const first = elements[0];

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from eikon_engine.browser.attached import element
 from eikon_engine.browser.attached.client import frame_impl, frames_of, handle_of
 from eikon_engine.record.agent_actions import is_action
+from eikon_engine.record.sightings import Sightings
+from eikon_engine.trace.execution import Succeeded
 from eikon_engine.trace.secret_names import is_password_name
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Mapping
 
-    from eikon_engine.browser.attached.element import Element
+    from eikon_engine.browser.attached.element import Element, Sought
     from eikon_engine.browser.attached.tap import Call, Tap
     from eikon_engine.browser.session import Session
-    from eikon_engine.record.doing import Doing
+    from eikon_engine.record.doing import Doing, Slot
 
+AGAIN_S: Final = 0.02
+"""Wall time between two looks for a target that is not ready; as long as a look takes, if that is longer."""
+_Place: TypeAlias = Literal["element", "second", "found"]
+_Answer = TypeVar("_Answer")
 _HANDLES: Final = {"Frame.querySelector": "element", "Frame.waitForSelector": "element"}
 """Calls that give a handle, and where it stands in their answer."""
 _TYPED: Final = frozenset({"Page.keyboardType", "Page.keyboardInsertText"})
@@ -28,6 +34,21 @@ _POINTERS: Final = frozenset(
     {"Frame.click", "Frame.dblclick", "Frame.hover", "Frame.check", "Frame.uncheck", "Frame.dragAndDrop", *_POINTS}
 )
 """Calls that leave the pointer somewhere."""
+_LOOKS: Final = frozenset({"Frame.waitForSelector"})
+"""Calls that do nothing to their element."""
+_FELT: Final = frozenset(
+    {
+        "Frame.click",
+        "Frame.dblclick",
+        "Frame.dragAndDrop",
+        "Frame.fill",
+        "Frame.press",
+        "Frame.selectOption",
+        "Frame.setInputFiles",
+        "Frame.type",
+    }
+)
+"""Calls that never succeed without an event that init_hits.js hears; `check` does, on what is checked already."""
 
 
 def is_press(name: str) -> bool:
@@ -77,8 +98,8 @@ class Asking:
             if doing.call.object in self._selectors:
                 self._evaluate_all(doing, str(doing.params["selector"]), element.OF_SELECTOR, into="found")
         else:
-            for name, selector in zip(("element", "second"), doing.targets, strict=False):
-                self._evaluate_all(doing, selector, element.OF_SELECTOR, into=name)
+            for slot in doing.targets:
+                self._seek(doing, slot, is_first=slot == "element")
         if doing.name in _POINTERS:
             self._pointers[doing.page] = doing
 
@@ -100,12 +121,86 @@ class Asking:
         elif last.name in _POINTS:
             return  # a press whose own place is not known
         else:
-            target, frame = last.targets[1 if dropped else 0], frame_impl(last.call)
+            target, frame = last.targets["second" if dropped else "element"], frame_impl(last.call)
             self._evaluate_all(doing, target, element.IN_MIDDLE, told=told, frame=frame)
 
+    def look_after(self, doing: Doing) -> None:
+        """Ask once more, now that the call has ended, about what was not ready when it began."""
+        for slot in doing.sought:
+            self._seek_last(doing, slot)
+        if doing.targets and not doing.is_by_handle:
+            return
+        if doing.observation is None and (doing.element is None or not doing.element.count):
+            self.look(doing)
+
+    def _seek(self, doing: Doing, slot: Slot, *, is_first: bool = False) -> None:
+        """Ask for a target; until the call has ended if it is not ready."""
+        loop = asyncio.get_running_loop()
+        asked_at = loop.time()
+
+        def take(seen: Sought | None) -> None:
+            if is_first and seen is not None and seen.element.is_ready:
+                self._put(doing, seen.element, slot)
+                self._taken(doing, seen.element if slot == "element" else None)
+                return
+            if doing.is_under_way or is_first:
+                self._add(doing, slot, seen)
+            if doing.is_under_way:
+                loop.call_later(max(AGAIN_S, loop.time() - asked_at), again)
+            elif is_first:
+                self._seek_last(doing, slot)
+            self._taken(doing, None)
+
+        def again() -> None:
+            if doing.is_under_way:
+                self._seek(doing, slot)
+
+        self._send_sought(doing, slot, take, is_first=is_first)
+
+    def _seek_last(self, doing: Doing, slot: Slot) -> None:
+        """Ask what has become of a target, and settle what it was; nothing is asked once something else has begun."""
+
+        def take(last: Sought | None) -> None:
+            self._settle(doing, slot, last)
+            self._taken(doing, None)
+
+        if doing.observation is not None or not self._send_sought(doing, slot, take):
+            self._settle(doing, slot, None)
+
+    def _send_sought(
+        self, doing: Doing, slot: Slot, take: Callable[[Sought | None], None], *, is_first: bool = False
+    ) -> bool:
+        is_new_call = is_first and slot == "element"
+        asked = _asked(element.SOUGHT, [slot, is_new_call], selector=doing.targets[slot])
+        return self._send(doing, frame_impl(doing.call), "evalOnSelectorAll", asked, element.read_sought, take)
+
+    def _add(self, doing: Doing, slot: Slot, seen: Sought | None) -> None:
+        sightings = doing.sought.setdefault(slot, Sightings())
+        if seen is None:
+            return
+        sightings.add(seen)
+        if seen.element.count and seen.is_early:
+            self._put(doing, seen.element, slot)
+
+    def _settle(self, doing: Doing, slot: Slot, last: Sought | None) -> None:
+        """Write down what a target was before the action; where that is not certain, that it is not known."""
+        if doing.name in _LOOKS and last is not None and last.element.count:
+            self._put(doing, last.element, slot)
+            return
+        has_acted = isinstance(doing.result, Succeeded) and doing.name not in _LOOKS
+        sightings = doing.sought[slot]
+        known = sightings.settle(last, is_felt=has_acted and slot == "element" and doing.name in _FELT)
+        if known is not None:
+            self._put(doing, known, slot)
+        elif has_acted and not sightings.is_blind:
+            setattr(doing, slot, None)
+            doing.warnings.append(
+                f"{doing.id}: what {doing.targets[slot]} was before the action is not known, as it came late and was "
+                "gone or changed at once; a replay takes whichever it matches"
+            )
+
     def _evaluate(self, doing: Doing, target: object, expression: str, told: object = None) -> None:
-        asked = {"expression": expression, "isFunction": True, "arg": element.argument(told)}
-        self._ask(doing, target, "evaluateExpression", asked, "element")
+        self._ask(doing, target, "evaluateExpression", _asked(expression, told), "element")
 
     def _evaluate_all(
         self,
@@ -113,30 +208,44 @@ class Asking:
         selector: str,
         expression: str,
         *,
-        into: str = "element",
+        into: _Place = "element",
         told: object = None,
         frame: object = None,
     ) -> None:
-        asked = {"selector": selector, "expression": expression, "isFunction": True, "arg": element.argument(told)}
+        asked = _asked(expression, told, selector=selector)
         self._ask(doing, frame or frame_impl(doing.call), "evalOnSelectorAll", asked, into)
 
-    def _ask(self, doing: Doing, target: object, method: str, asked: dict[str, Any], into: str) -> None:
+    def _ask(self, doing: Doing, target: object, method: str, asked: dict[str, Any], into: _Place) -> None:
+        def take(seen: Element | None) -> None:
+            if seen is not None:
+                self._put(doing, seen, into)
+            self._taken(doing, seen if into == "element" else None)
+
+        self._send(doing, target, method, asked, element.read_element, take)
+
+    def _send(
+        self,
+        doing: Doing,
+        target: object,
+        method: str,
+        asked: dict[str, Any],
+        read: Callable[[Mapping[str, Any]], _Answer | None],
+        take: Callable[[_Answer | None], None],
+    ) -> bool:
+        """Send a question, and hand on its answer, None if there is none; say whether it could be sent."""
         answer = self.tap.send(target, method, asked) if self.tap is not None else None
         if answer is None:
-            return
+            return False
+
+        def arrive(done: asyncio.Future[Any]) -> None:
+            doing.waits -= 1
+            take(None if done.cancelled() or done.exception() is not None else read(done.result()))
+
         doing.waits += 1
-        answer.add_done_callback(lambda done: self._take(doing, done, into))
+        answer.add_done_callback(arrive)
+        return True
 
-    def _take(self, doing: Doing, done: asyncio.Future[Any], into: str) -> None:
-        doing.waits -= 1
-        seen = None
-        if not done.cancelled() and done.exception() is None:
-            seen = element.read_element(done.result())
-        if seen is not None:
-            self._put(doing, seen, into)
-        self._taken(doing, seen if into == "element" else None)
-
-    def _put(self, doing: Doing, seen: Element, into: str) -> None:
+    def _put(self, doing: Doing, seen: Element, into: _Place) -> None:
         if into == "second":
             doing.second = seen
         elif into == "found":
@@ -168,3 +277,7 @@ class Asking:
         """Keep each line: a field takes no line breaks, and a break that is typed is Enter."""
         for line in text.splitlines():
             self._session.keep_secret(line)
+
+
+def _asked(expression: str, told: object, **fields: str) -> dict[str, Any]:
+    return {**fields, "expression": expression, "isFunction": True, "arg": element.argument(told)}

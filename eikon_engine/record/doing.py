@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from eikon_engine.record.agent_actions import UnspokenError, action_of
 from eikon_engine.trace.actions import Drag, Mouse, Note
@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from eikon_engine.browser.attached.element import Element
     from eikon_engine.browser.attached.tap import Call
     from eikon_engine.record.attempt import Attempt
+    from eikon_engine.record.sightings import Sightings
     from eikon_engine.trace.actions import Action, FileInput
     from eikon_engine.trace.execution import Result
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.target import Identity, Target
 
+Slot: TypeAlias = Literal["element", "second"]
+"""Where the targets of a call are kept, in their order."""
 UNKNOWN: Final = "unknown"
 """Code of what is not known to have ended."""
 NOT_ENDED: Final = "it had not ended when the recording did"
@@ -48,6 +51,8 @@ class Doing:
     """What a drag ends on."""
     found: Element | None = None
     """What the selector by which its handle was found matches now."""
+    sought: dict[Slot, Sightings] = field(default_factory=dict)
+    """What was seen of targets that were not ready when the call began."""
     answer: Mapping[str, Any] = field(default_factory=dict)
     result: Result | None = None
     """None until it has ended."""
@@ -68,14 +73,21 @@ class Doing:
         return self.result is not None and self.observation is not None and not self.waits
 
     @property
+    def is_under_way(self) -> bool:
+        """Say whether its call may still act, and nothing else has been begun."""
+        return self.result is None and self.observation is None
+
+    @property
     def is_by_handle(self) -> bool:
         """Say whether the call was made on an element that the agent had found before."""
         return self.call.name.startswith("ElementHandle.")
 
     @property
-    def targets(self) -> tuple[str, ...]:
-        """Return the selectors of what it acts on."""
-        return tuple(str(self.params[name]) for name in ("selector", "source", "target") if name in self.params)
+    def targets(self) -> dict[Slot, str]:
+        """Return the selectors of what it acts on, by where that is kept."""
+        selectors = [str(self.params[name]) for name in ("selector", "source", "target") if name in self.params]
+        slots: tuple[Slot, ...] = ("element", "second")
+        return dict(zip(slots, selectors, strict=False))
 
     def action(self) -> Action:
         """Return the action, with what is known of its elements.

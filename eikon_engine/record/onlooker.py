@@ -118,9 +118,8 @@ class Onlooker:
         doing.result = self._result(doing, answer, error)
         if doing is self._current:
             self._session.rest.act()
-            if doing.element is None or not doing.element.count:
-                self._look(doing)
             self._timer = asyncio.get_running_loop().call_later(SETTLE_S, self._finish)
+        self.asking.look_after(doing)
         self._timeline.write(doing)
 
     async def settle(self) -> None:

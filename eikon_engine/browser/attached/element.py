@@ -24,6 +24,9 @@ _PATH: Final = """each => {
   return (parent ? path(parent) + ' > ' : outer()) + own;
 }"""
 OF_SELECTOR: Final = f"elements => {_SIGHT}"
+SOUGHT: Final = """(elements, told) =>
+  JSON.stringify(window.__eikon__?.seek?.(elements, JSON.parse(told)) ?? null)"""
+"""The same, of a target by its name, and whether it was hit: see init_hits.js. True begins a call, and forgets hits."""
 OF_HANDLE: Final = f"""element => {{
   const elements = [element], seen = {_SEEN}, path = {_PATH};
   return JSON.stringify({{ count: 1, ...seen, path: path(element) }});
@@ -87,6 +90,21 @@ class Element:
     """Where on the page the pointer is, if that was asked for."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """What a target is at one moment, and whether the action has come to it."""
+
+    element: Element
+    document: float
+    """Stands for the document: when it began, in ms."""
+    is_early: bool
+    """Whether nothing in its document was hit since the call began."""
+    was_hit: bool = False
+    """Whether it was hit, or what was found before was."""
+    before: Identity | None = None
+    """What it was before it was hit; None where that is not known."""
+
+
 def argument(told: object = None) -> dict[str, Any]:
     """Write an argument of a script as the protocol does: a text of JSON, or nothing."""
     value = {"v": "null"} if told is None else {"s": json.dumps(told)}
@@ -95,15 +113,40 @@ def argument(told: object = None) -> dict[str, Any]:
 
 def read_element(answer: Mapping[str, Any]) -> Element | None:
     """Read the answer; None where the document had not been prepared."""
-    text = answer.get("value", {}).get("s")
-    told = json.loads(text) if text else None
+    told = _told(answer)
+    return None if told is None else _element(told)
+
+
+def read_sought(answer: Mapping[str, Any]) -> Sought | None:
+    """Read the answer about a target; None where the document had not been prepared."""
+    told = _told(answer)
     if told is None:
         return None
-    identity, place = told.get("identity"), told.get("place")
+    return Sought(
+        element=_element(told),
+        document=float(told["document"]),
+        is_early=bool(told["is_early"]),
+        was_hit=bool(told["was_hit"]),
+        before=_identity(told["before"]),
+    )
+
+
+def _told(answer: Mapping[str, Any]) -> dict[str, Any] | None:
+    text = answer.get("value", {}).get("s")
+    told: dict[str, Any] | None = json.loads(text) if text else None
+    return told
+
+
+def _element(told: Mapping[str, Any]) -> Element:
+    place = told.get("place")
     return Element(
         count=int(told["count"]),
-        identity=Identity.model_validate(identity, strict=False) if identity else None,
+        identity=_identity(told.get("identity")),
         is_ready=told["count"] == 1 and not told.get("obstacle", "unknown"),
         path=told.get("path", ""),
         place=None if place is None else (float(place[0]), float(place[1])),
     )
+
+
+def _identity(told: Mapping[str, Any] | None) -> Identity | None:
+    return Identity.model_validate(told, strict=False) if told else None

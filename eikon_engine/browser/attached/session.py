@@ -163,7 +163,7 @@ async def _prepare_documents(context: BrowserContext, environment: Environment) 
     """Let our init scripts run in documents to come; those that open are blank, and have to be caught up with."""
     standstill = own_script("init_standstill.js")  # it writes to the console, to which the user may listen
     scripts = init_scripts(SessionOptions(environment=environment, natural=True))
-    for script in (*scripts, own_script("init_heard_sockets.js")):
+    for script in (*scripts, own_script("init_heard_sockets.js"), own_script("init_hits.js")):
         if script != standstill:
             await context.add_init_script(script)
 

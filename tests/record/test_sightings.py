@@ -1,0 +1,88 @@
+"""What a target was is told where it is certain, and not where it could have been another one."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.browser.attached.element import Element, Sought
+from eikon_engine.record.sightings import Sightings
+from eikon_engine.trace.target import Identity
+
+
+def identity(name: str) -> Identity:
+    """Return what a button of a name is."""
+    return Identity(tag="button", role="button", name=name)
+
+
+def seen(name: str | None, *, document: float = 1, hit: bool = False, before: str | None = None) -> Sought:
+    """Return a look that found one element of a name, or none."""
+    element = Element(count=0) if name is None else Element(count=1, identity=identity(name))
+    known = None if before is None else identity(before)
+    return Sought(element=element, document=document, is_early=not hit, was_hit=hit, before=known)
+
+
+def settled(*looks: Sought, last: Sought | None, is_felt: bool = True) -> str | None:
+    """Return the name of what is known to have been acted on."""
+    sightings = Sightings()
+    for look in looks:
+        sightings.add(look)
+    element = sightings.settle(last, is_felt=is_felt)
+    return None if element is None or element.identity is None else element.identity.name
+
+
+def test_what_was_seen_before_the_hit_counts() -> None:
+    """The last look before it, even if the element can no longer be found."""
+    assert settled(seen(None), seen("Loading"), seen("Go"), last=seen(None, hit=True)) == "Go"
+    assert settled(seen("Go"), seen("Gone", hit=True, before="Go"), last=seen("Gone", hit=True)) == "Go"
+
+
+def test_what_the_document_remembers_counts_where_nothing_was_seen() -> None:
+    """The element that the selector still matches was hit, and was this."""
+    assert settled(seen(None), last=seen("Gone", hit=True, before="Go")) == "Go"
+
+
+def test_a_document_that_is_gone_was_acted_on() -> None:
+    """Its element was seen, and that of the next document was not hit."""
+    assert settled(seen("Go"), last=None) == "Go"
+    assert settled(seen("Go"), last=seen(None, document=2)) == "Go"
+    assert settled(seen("Go"), seen("Next", document=2), last=seen("Next", document=2)) == "Go"
+
+
+def test_the_document_in_which_it_was_hit_counts() -> None:
+    """An element of the same name in the document before it was not reached in time."""
+    assert settled(seen("Go"), last=seen("Gone", document=2, hit=True, before="Next")) == "Next"
+
+
+def test_what_could_have_been_another_is_not_known() -> None:
+    """Seen in two documents and hit in neither, or there and never hit."""
+    assert settled(seen("Go"), seen("Next", document=2), last=None) is None
+    assert settled(seen("Go"), last=seen("Go")) is None
+    assert settled(seen(None), last=seen("Gone")) is None
+    assert settled(seen(None), last=seen("Gone", hit=True)) is None
+
+
+def test_what_need_not_be_felt_may_be_there_unhit() -> None:
+    """A call that failed, or that had nothing to do."""
+    assert settled(seen("Go"), last=seen("Go"), is_felt=False) == "Go"
+
+
+LOOKS = st.builds(
+    seen,
+    st.sampled_from([None, "a", "b"]),
+    document=st.sampled_from([1.0, 2.0]),
+    hit=st.booleans(),
+    before=st.sampled_from([None, "c", "d"]),
+)
+
+
+@given(looks=st.lists(LOOKS), last=st.none() | LOOKS, felt=st.sampled_from([True, False]))
+def test_nothing_is_told_that_was_seen_after_a_hit_alone(
+    looks: list[Sought], last: Sought | None, *, felt: bool
+) -> None:
+    """Whatever is told was seen before anything was hit, or is remembered from then."""
+    told = settled(*looks, last=last, is_felt=felt)
+    early = {look.element.identity for look in looks if look.is_early}
+    before = {look.before for look in (*looks, *([last] if last else []))}
+
+    assert told is None or identity(told) in early | before
