@@ -6,7 +6,7 @@ import asyncio
 import re
 import time
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.browser.look import ARRIVED, LOOK, STEP_WORKERS, WAIVE, WENT_AWAY, look_at
 from eikon_engine.errors import BrowserDiedError
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Request
 
+    from eikon_engine.browser.agenda import Agenda
     from eikon_engine.browser.ledger import PageLedger
     from eikon_engine.browser.page_clock import PageClock
 
@@ -46,31 +47,6 @@ ACTING_APART_PHASES: Final = 3
 """As above, where looking for a target is a phase of its own."""
 REPAINTS: Final = 20
 """How often pages are given a frame, while they come to rest, to find out what lies under the pointer."""
-
-
-class Agenda(Protocol):
-    """What a recording has still to bring."""
-
-    def due(self) -> int:
-        """Count what can be delivered now."""
-
-    def holds(self, request: Request) -> bool:
-        """Say whether a request waits for an answer whose time has not come."""
-
-    def held(self) -> int:
-        """Count the requests that wait so."""
-
-    def unanswered_fetches(self) -> int:
-        """Count the fetches whose answer is not given yet, or never will be."""
-
-    def next_ms(self) -> float | None:
-        """Return the page time of what comes next in this phase, and has not been due yet."""
-
-    def hurry(self, *, fetches: bool) -> None:
-        """Deliver what waits though its time has not come, what scripts asked for only where told so."""
-
-    def wake(self) -> None:
-        """Look again: time passed, or a phase began."""
 
 
 class Rest:

@@ -1,0 +1,232 @@
+"""Every error Eikon raises on purpose, drawn as a tree.
+
+.. code-block:: text
+
+    EikonError
+    ├── UsageError                        2   usage
+    │   ├── OutputError                   2   output-not-writable
+    │   └── ToolArgumentsError            2   tool-arguments
+    ├── TraceError                       65   trace
+    │   ├── TraceMissingError            65   trace-missing
+    │   ├── TraceSyntaxError             65   trace-syntax
+    │   ├── TraceFieldError              65   trace-field
+    │   ├── TraceVersionError            65   trace-version
+    │   ├── BundlePathError              65   bundle-path
+    │   ├── AttachmentMissingError       65   attachment-missing
+    │   └── AttachmentCorruptError       65   attachment-corrupt
+    ├── EventsError                      65   events
+    │   └── EventsVersionError           65   events-version
+    ├── YamlError                        65   yaml
+    │   └── GatesError                   65   gates
+    ├── ForeignFormatError               65   foreign-format
+    │   └── ForeignStepError             65   foreign-step
+    ├── ResponsesError                   65   responses
+    │   ├── ResponseCorruptError         65   response-corrupt
+    │   └── ResponsesIncompleteError     65   responses-incomplete
+    ├── FixtureError                     65   fixture
+    │   ├── FixtureCorruptError          65   fixture-corrupt
+    │   ├── FixturesMixedError           65   fixtures-mixed
+    │   └── FixturesIncompleteError      65   fixtures-incomplete
+    ├── BrowserError                     69   browser
+    │   ├── BrowserMissingError          69   browser-missing
+    │   └── BrowserDiedError             69   browser-died
+    ├── RequirementError                 78   requirement
+    │   ├── UnknownSkillError            78   unknown-skill
+    │   ├── SkillBrokenError             78   skill-broken
+    │   ├── SecretMissingError           78   secret-missing
+    │   ├── VariableMissingError         78   variable-missing
+    │   ├── NetworkPartMissingError      78   network-part-missing
+    │   ├── ModelClientMissingError      78   model-client-missing
+    │   ├── NoReplayDataError            78   no-replay-data
+    │   ├── UnknownToolError             78   unknown-tool
+    │   ├── ToolNotAllowedError          78   tool-not-allowed
+    │   └── FixtureMissingError          78   fixture-missing
+    ├── SkillError                        1   skill-failed
+    ├── ScenarioError                     1   scenario
+    ├── GateFailedError                   1   gate-failed
+    ├── ToolError                         1   tool-failed
+    ├── ResultNotStorableError            1   result-not-storable
+    ├── CompletionError                   1   completion-failed
+    │   ├── CompletionTimeoutError        1   completion-timeout
+    │   ├── CompletionUnreachableError   69   completion-unreachable
+    │   ├── CompletionRefusedError        1   completion-refused
+    │   ├── CompletionLimitedError        1   completion-limited
+    │   ├── CompletionServerError         1   completion-server
+    │   └── CompletionMalformedError      1   completion-malformed
+    ├── ActionError                       1   (one code each, see its subclasses)
+    │   ├── TargetMissingError            1   target-missing
+    │   ├── TargetAmbiguousError          1   target-ambiguous
+    │   ├── TargetChangedError            1   target-changed
+    │   ├── TargetNotActionableError      1   target-not-actionable
+    │   ├── OptionMissingError            1   option-missing
+    │   ├── NavigationError               1   navigation-failed
+    │   ├── WaitTimeoutError              1   wait-timeout
+    │   ├── DialogMissingError            1   dialog-missing
+    │   ├── DownloadMissingError          1   download-missing
+    │   ├── PageMissingError              1   page-missing
+    │   ├── AssertionFailedError          1   assertion-failed
+    │   └── ActionRejectedError           1   action-rejected
+    ├── ReplayError                       1   replay
+    │   ├── ReplayDivergenceError         1   replay-diverged
+    │   ├── ToolCallsDivergedError        1   tool-calls-diverged
+    │   └── ScenarioDivergedError         1   scenario-diverged
+    ├── InterruptedRunError             130   interrupted
+    └── InternalError                    70   internal
+
+The number is the exit status of the command line, the word the stable code of the error. ``docs/errors.md`` has a
+section for each code.
+"""
+
+from eikon_engine.errors.acting import (
+    ActionError,
+    ActionRejectedError,
+    AssertionFailedError,
+    DialogMissingError,
+    DownloadMissingError,
+    NavigationError,
+    OptionMissingError,
+    PageMissingError,
+    ReplayDivergenceError,
+    ReplayError,
+    ScenarioDivergedError,
+    TargetAmbiguousError,
+    TargetChangedError,
+    TargetMissingError,
+    TargetNotActionableError,
+    ToolCallsDivergedError,
+    WaitTimeoutError,
+)
+from eikon_engine.errors.lacking import (
+    BrowserDiedError,
+    BrowserError,
+    BrowserMissingError,
+    FixtureMissingError,
+    ModelClientMissingError,
+    NetworkPartMissingError,
+    NoReplayDataError,
+    RequirementError,
+    SecretMissingError,
+    SkillBrokenError,
+    ToolNotAllowedError,
+    UnknownSkillError,
+    UnknownToolError,
+    VariableMissingError,
+)
+from eikon_engine.errors.reading import (
+    AttachmentCorruptError,
+    AttachmentMissingError,
+    BundlePathError,
+    EventsError,
+    EventsVersionError,
+    FixtureCorruptError,
+    FixtureError,
+    FixturesIncompleteError,
+    FixturesMixedError,
+    ForeignFormatError,
+    ForeignStepError,
+    GatesError,
+    ResponseCorruptError,
+    ResponsesError,
+    ResponsesIncompleteError,
+    TraceError,
+    TraceFieldError,
+    TraceMissingError,
+    TraceSyntaxError,
+    TraceVersionError,
+    YamlError,
+)
+from eikon_engine.errors.root import (
+    EikonError,
+    InternalError,
+    InterruptedRunError,
+    OutputError,
+    ToolArgumentsError,
+    UsageError,
+)
+from eikon_engine.errors.running import (
+    CompletionError,
+    CompletionLimitedError,
+    CompletionMalformedError,
+    CompletionRefusedError,
+    CompletionServerError,
+    CompletionTimeoutError,
+    CompletionUnreachableError,
+    GateFailedError,
+    ResultNotStorableError,
+    ScenarioError,
+    SkillError,
+    ToolError,
+)
+
+__all__ = [
+    "ActionError",
+    "ActionRejectedError",
+    "AssertionFailedError",
+    "AttachmentCorruptError",
+    "AttachmentMissingError",
+    "BrowserDiedError",
+    "BrowserError",
+    "BrowserMissingError",
+    "BundlePathError",
+    "CompletionError",
+    "CompletionLimitedError",
+    "CompletionMalformedError",
+    "CompletionRefusedError",
+    "CompletionServerError",
+    "CompletionTimeoutError",
+    "CompletionUnreachableError",
+    "DialogMissingError",
+    "DownloadMissingError",
+    "EikonError",
+    "EventsError",
+    "EventsVersionError",
+    "FixtureCorruptError",
+    "FixtureError",
+    "FixtureMissingError",
+    "FixturesIncompleteError",
+    "FixturesMixedError",
+    "ForeignFormatError",
+    "ForeignStepError",
+    "GateFailedError",
+    "GatesError",
+    "InternalError",
+    "InterruptedRunError",
+    "ModelClientMissingError",
+    "NavigationError",
+    "NetworkPartMissingError",
+    "NoReplayDataError",
+    "OptionMissingError",
+    "OutputError",
+    "PageMissingError",
+    "ReplayDivergenceError",
+    "ReplayError",
+    "RequirementError",
+    "ResponseCorruptError",
+    "ResponsesError",
+    "ResponsesIncompleteError",
+    "ResultNotStorableError",
+    "ScenarioDivergedError",
+    "ScenarioError",
+    "SecretMissingError",
+    "SkillBrokenError",
+    "SkillError",
+    "TargetAmbiguousError",
+    "TargetChangedError",
+    "TargetMissingError",
+    "TargetNotActionableError",
+    "ToolArgumentsError",
+    "ToolCallsDivergedError",
+    "ToolError",
+    "ToolNotAllowedError",
+    "TraceError",
+    "TraceFieldError",
+    "TraceMissingError",
+    "TraceSyntaxError",
+    "TraceVersionError",
+    "UnknownSkillError",
+    "UnknownToolError",
+    "UsageError",
+    "VariableMissingError",
+    "WaitTimeoutError",
+    "YamlError",
+]
