@@ -77,9 +77,7 @@ LOOKS = st.builds(
 
 
 @given(looks=st.lists(LOOKS), last=st.none() | LOOKS, felt=st.sampled_from([True, False]))
-def test_nothing_is_told_that_was_seen_after_a_hit_alone(
-    looks: list[Sought], last: Sought | None, *, felt: bool
-) -> None:
+def test_nothing_is_told_that_was_seen_too_late(looks: list[Sought], last: Sought | None, *, felt: bool) -> None:
     """Whatever is told was seen before anything was hit, or is remembered from then."""
     told = settled(*looks, last=last, is_felt=felt)
     early = {look.element.identity for look in looks if look.is_early}
