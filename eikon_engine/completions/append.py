@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eikon_engine.completions.capture import CapturingClient
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.completion import Completion, CompletionRequest
     from eikon_engine.completions.replay import ReplayExecutor
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 class AppendingClient:
     """Give what is recorded first; a recorded failure is one, and is not asked for again."""
 
-    def __init__(self, recorded: ReplayExecutor, capturing: CapturingClient) -> None:
+    def __init__(self, recorded: ReplayExecutor, capturing: CompletionClient) -> None:
         """Ask `capturing` when `recorded` has nothing left for a prompt."""
         self._recorded = recorded
         self._capturing = capturing

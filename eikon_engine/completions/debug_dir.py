@@ -206,5 +206,6 @@ def _executor(responses: tuple[ModelResponse, ...], options: DebugDirOptions) ->
 
 def _capturing(
     live: Callable[[], CompletionClient], writer: ResponseWriter, options: DebugDirOptions
-) -> CapturingClient:
-    return CapturingClient(ClientOnDemand(live), writer, clean=options.clean, watch=options.watch)
+) -> CompletionClient:
+    """Make the client when it is first asked, before the time of its answer counts."""
+    return ClientOnDemand(lambda: CapturingClient(live(), writer, clean=options.clean, watch=options.watch))

@@ -72,6 +72,9 @@ class OpenAIClient:
         self._client: openai.OpenAI = library.OpenAI(
             api_key=api_key, base_url=base_url, timeout=timeout_seconds, max_retries=0
         )
+        self._completions = (
+            self._client.chat.completions
+        )  # loads a second's worth of modules, which is no answering time
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Self:
@@ -132,7 +135,7 @@ class OpenAIClient:
             "messages": [{"role": each.role, "content": each.content} for each in request.messages],
         }
         try:
-            answer = self._client.chat.completions.with_raw_response.create(model=model, messages=[], extra_body=body)
+            answer = self._completions.with_raw_response.create(model=model, messages=[], extra_body=body)
         except self._library.OpenAIError as error:
             raise self._failure(error, model) from error
         return bytes(answer.http_response.content)
