@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.gates import read_gates
@@ -214,6 +214,7 @@ def test_large_outputs_are_looked_at(tmp_path: Path) -> None:
     assert result.passed is False
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["tool", "action", "completion"]), max_size=12), st.integers(0, 12))
 def test_counts_are_what_happened(kinds: list[str], limit: int) -> None:
     """A limit holds exactly where no more happened, and watching line by line finds the same as judging afterwards."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from pydantic import JsonValue
 
 from eikon_engine.errors import AttachmentCorruptError, AttachmentMissingError, BundlePathError, OutputError
@@ -103,6 +103,7 @@ def test_a_value_that_was_changed_is_refused(tmp_path: Path) -> None:
         values.value(kept)
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_every_value_comes_back(tmp_path_factory: pytest.TempPathFactory, value: JsonValue) -> None:
     """Whatever JSON can say is kept exactly, in the line or in a file."""

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import EventsError, EventsVersionError
@@ -25,6 +25,7 @@ def test_every_event_reads_back() -> None:
     assert parse_events(TEXT, "events.jsonl").lines == WRITTEN
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, len(TEXT)), max_size=6))
 def test_pieces_of_any_size_read_as_the_whole(cuts: list[int]) -> None:
     """A file that grows by pieces gives the lines that it gives at once."""
@@ -37,6 +38,7 @@ def test_pieces_of_any_size_read_as_the_whole(cuts: list[int]) -> None:
     assert reader.finish() == (None, None)
 
 
+@settings(deadline=None)
 @given(st.integers(TEXT.index(b"\n") + 1, len(TEXT) - 1))
 def test_a_file_that_was_cut_off_anywhere_reads_up_to_there(length: int) -> None:
     """A half line is told and left out; a whole one whose line break is missing is read."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from pydantic import JsonValue
 
 from eikon_engine.errors import YamlError
@@ -55,6 +55,7 @@ def test_every_value_knows_its_place() -> None:
     assert str(text.error(("on",), "wanted less")) == "t.yaml: line 3, column 5: on: wanted less"
 
 
+@settings(deadline=None)
 @given(json_values)
 def test_json_is_yaml(value: JsonValue) -> None:
     """Whatever JSON can say is read as it is."""
