@@ -15,6 +15,7 @@ from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, Sk
 from eikon_engine.scenario.references import names_in
 from eikon_engine.scenario.tools.browser import NAME as BROWSER
 from eikon_engine.scenario.tools.browser import read_action
+from eikon_engine.trace.bundle_path import leads_out
 from eikon_engine.trace.field_errors import fault_text, field_parts
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ def check_scenario(file: ScenarioFile, box: ToolBox | None, skills: Callable[[],
         UnknownSkillError: no such skill.
     """
     _check_ids(file)
+    _check_folder(file)
     for number, name in enumerate(file.scenario.allowed_tools):
         if box is not None and name != BROWSER:
             _at(file, ("allowed_tools", number), partial(box.named, name))
@@ -92,6 +94,14 @@ def _check_ids(file: ScenarioFile) -> None:
     for number, subgoal in enumerate(file.scenario.subgoals):
         if counts[subgoal.id] > 1:
             raise file.text.error(("subgoals", number, "id"), f"wanted each id once, found {subgoal.id!r} again")
+
+
+def _check_folder(file: ScenarioFile) -> None:
+    """Keep `read_file` below the folder of the scenario, whoever wrote it."""
+    files, root = file.scenario.files, file.folder.resolve()
+    if leads_out(files) or not (root / files).resolve().is_relative_to(root):
+        message = f"wanted a folder below that of the scenario, found {files!r}; put the files there"
+        raise file.text.error(("files",), message)
 
 
 def _check_references(file: ScenarioFile, place: Place, value: JsonValue, known: dict[str, str]) -> None:

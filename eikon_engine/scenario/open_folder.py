@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import EikonError, InterruptedRunError, OutputError
+from eikon_engine.errors import EikonError, GateFailedError, InternalError, InterruptedRunError, OutputError
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd
 from eikon_engine.outcome.outcomes import EXIT_STATUS
@@ -108,7 +108,7 @@ class OpenFolder:
             self.end("interrupted", "interrupted", InterruptedRunError(message))
             raise
         except BaseException as fault:
-            self.end("failed", "fault", EikonError(f"internal error: {type(fault).__name__}: {fault}"))
+            self.end("failed", "fault", InternalError(f"internal error: {type(fault).__name__}: {fault}"))
             raise
         else:
             self.end("complete", "complete", None)
@@ -127,8 +127,10 @@ class OpenFolder:
             self.log.close()
             if self.redactor is not None:
                 hide_in_events(self.folder, self.redactor)
-        if any(gate.passed is False for gate in self.log.gate_results):
-            state = "failed"
+        failed = next((gate for gate in self.log.gate_results if gate.passed is False), None)
+        if failed is not None and error is None:
+            state, error = "failed", GateFailedError(f"gate {failed.gate}: {failed.message}")
+            self.error = error
         ended_by = None if error is None else EndedBy(code=error.code, message=error.message)
         self.note_fact(state=state, ended_at=self._now(), error=ended_by)
         with suppress(OutputError):

@@ -12,7 +12,7 @@ from pydantic_core import from_json
 from eikon_engine.completions import ReplayExecutor
 from eikon_engine.completions.folder import read_whole_folder
 from eikon_engine.divergence.json_diff import compare_outputs
-from eikon_engine.errors import FixtureError, ScenarioDivergedError
+from eikon_engine.errors import FixtureError, ReplayDivergenceError, ScenarioDivergedError
 from eikon_engine.outcome.events import RunStart
 from eikon_engine.scenario.check import check_scenario, gates_of, may_ask_model, needs_browser, steps_of
 from eikon_engine.scenario.given import variables_for
@@ -149,6 +149,9 @@ class _Replay:
         walk = Walk(self.file.scenario, self.variables, around)
         try:
             await walk.go()
+        except ReplayDivergenceError:
+            folder.note_fact(verdict="diverged")
+            raise
         finally:
             if isinstance(pages, ReplayedPages):
                 await pages.give_up()

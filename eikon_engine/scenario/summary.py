@@ -14,6 +14,7 @@ from eikon_engine.outcome.events import (
     ToolResult,
 )
 from eikon_engine.outcome.printable import printable
+from eikon_engine.scenario.run_note import REPLAY
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def _lines(result: RunResult, tally: Tally) -> Iterator[str]:
     yield f"tool calls: {calls}, {counts['tool failed']} of them failed"
     yield f"completions: {counts['completion captured']} asked, {counts['completion replayed']} replayed"
     if note.verdict is not None:
-        yield f"mission: {note.verdict}"
+        yield f"mission: {note.verdict}; see {REPLAY}/replay_summary.txt"
     if note.certified is not None:
         yield f"mission: {note.certified}"
     if tally.divergences:

@@ -67,14 +67,14 @@ class Tool:
             ToolArgumentsError: it does not take them; the message names the first that is wrong.
         """
         try:
-            text = json.dumps(dict(args), allow_nan=False)
+            text = json.dumps(dict(args), allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             message = f"tool {self.name}: wanted arguments in JSON, found {error}; pass plain values"
             raise ToolArgumentsError(message) from error
         try:
             model = self._arguments().model_validate_json(text)
         except ValidationError as error:
-            raise ToolArgumentsError(trace_error(error, text.encode(), f"tool {self.name}").message) from error
+            raise ToolArgumentsError(trace_error(error, text, f"tool {self.name}").message) from error
         given = {field.alias or name: getattr(model, name) for name, field in type(model).model_fields.items()}
         return {**given, **(model.model_extra or {})}
 

@@ -93,6 +93,7 @@ class Walk:
                 raise
             finally:
                 self._events.end_subgoal(number, status)
+            self._events.demand_within_limits()
         await self._pages.finish()
 
     async def _subgoal(self, subgoal: Subgoal, *, is_first: bool) -> None:

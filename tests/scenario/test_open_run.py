@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 
-from eikon_engine import RunOptions, ToolBox, open_run
+from eikon_engine import AttachOptions, RunOptions, ToolBox, open_run, record_mission
+from eikon_engine.browser.find import find_browser
 from eikon_engine.errors import ToolCallsDivergedError, ToolNotAllowedError, UsageError
+from eikon_engine.trace.serializer import read_trace
+from tests.browser.pages import serve_pages
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -71,6 +76,26 @@ def test_calls_are_noted_in_the_mission_as_well(tmp_path: Path) -> None:
         run.call("add", {"left": 1, "right": 2})
 
     assert notes.told == [("add", {"left": 1, "right": 2}, 3, "")]
+
+
+def test_calls_stand_in_a_recorded_mission_among_its_actions(tmp_path: Path) -> None:
+    """Calls stand in a recorded mission among its actions."""
+    with serve_pages() as site, sync_playwright() as playwright:
+        url = site.put("<title>Shop</title><button>Buy</button>")
+        browser = playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
+        page = browser.new_page()
+        recorded = record_mission(
+            page, mission_text="Buy", directory=tmp_path / "mission", options=AttachOptions(certify=None)
+        )
+        with recorded as mission, open_run(tmp_path / "run", BOX, options=RunOptions(mission=mission)) as run:
+            page.goto(url)
+            run.call("add", {"left": 1, "right": 2})
+            page.click("button")
+        browser.close()
+
+    (attempt,) = read_trace(tmp_path / "mission").subgoal_traces
+    assert [(each.sequence, each.tool, each.output) for each in attempt.tools_used] == [(2, "add", 3)]
+    assert [each.sequence for each in attempt.actions_taken] == [1, 3]
 
 
 def test_an_agent_that_fails_leaves_a_recording_that_fails_too(tmp_path: Path) -> None:

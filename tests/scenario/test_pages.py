@@ -96,7 +96,7 @@ GATES = {
     "allowed_hosts: [127.0.0.1]": 0,
     "expect_status: 404": 1,
     "max_duration: 0.001": 1,
-    "latency_ms: {tool: browser, limit: 0.0001}": 1,
+    "latency_ms: {of: tool, name: browser, limit: 0.0001}": 1,
 }
 
 

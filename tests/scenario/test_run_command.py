@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.scenario.args_hash import args_hash
 from eikon_engine.shell import run_command
+from tests.sites.model_server import ModelServer, answer_error, serve_model
 
 TOOLS = '''
 """Tools of one test."""
@@ -326,6 +327,8 @@ def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: i
         ("gates: {max_tool_cals: 1}", 65, "line 8, column 9: gates.max_tool_cals: wanted the name of a gate"),
         ("variables: {x: null}", 78, "line 8, column 16: variable x has no value; use --var x="),
         ("format_version: 2", 65, "format_version"),
+        ("files: ..", 65, "line 8, column 8: files: wanted a folder below that of the scenario, found '..'"),
+        ("files: /", 65, "files: wanted a folder below"),
         ("colour: red", 65, "line 8, column 1: colour: this field is unknown"),
     ],
 )
@@ -377,3 +380,78 @@ def test_a_secret_that_is_found_late_stands_nowhere_in_the_folder_of_the_run(run
     assert value.encode() not in written
     assert len(read_events(recorded.folder / "events.jsonl").lines) == 8
     assert (replayed.folder / "outputs.json").read_bytes() == (recorded.folder / "outputs.json").read_bytes()
+
+
+ASKS = "- {completion: {prompt: one two three}, as: a}\n- {completion: {prompt: four}, as: b}"
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """Serve a model that the environment names."""
+    with serve_model() as server:
+        for name, value in (("API_KEY", "key"), ("BASE_URL", server.url), ("MODEL", "gpt-test")):
+            monkeypatch.setenv(f"OPENAI_{name}", value)
+        yield server
+
+
+@pytest.mark.parametrize(("gate", "asked"), [("max_completions: 1", 2), ("max_tokens: 3", 1)])
+def test_a_gate_on_models_stops_the_run(run: Run, model: ModelServer, gate: str, asked: int) -> None:
+    """A gate on models stops the run."""
+    ended = run(ASKS, rest=f"gates: {{{gate}}}")
+
+    assert ended.status == 1
+    assert f"gate {gate.partition(':')[0]}: " in ended.err
+    assert len(model.asked) == asked
+
+
+@pytest.mark.parametrize(
+    "gate", ["latency_ms: {of: tool, limit: 0.00001}", "max_duration: 0.000001", "output_matches: OUTPUT"]
+)
+def test_gates_on_tools_fail_the_run(run: Run, gate: str) -> None:
+    """Gates on tools fail the run."""
+    gate = gate.replace("OUTPUT", "{tool: echo, schema: {type: string}}")
+
+    ended = run("- {tool: echo, args: {value: 1}}", rest=f"gates: {{{gate}}}")
+
+    assert ended.status == 1, ended.out + ended.err
+    assert ended.note()["state"] == "failed"
+    assert f"gate {gate.partition(':')[0]}" in ended.out
+    assert "(code gate-failed)" in ended.err
+
+
+def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, model: ModelServer) -> None:
+    """A folder of responses answers a recording without a server."""
+    first = run(ASKS, "--debug-dir", "responses")
+    asked = len(model.asked)
+    second = run(ASKS, "--debug-dir", "responses")
+    third = run(ASKS.replace("four", "five"), "--debug-dir", "responses")
+
+    assert [each.status for each in (first, second, third)] == [0, 0, 78]
+    assert (asked, len(model.asked)) == (2, 2)
+    assert "Capture mode" in first.err
+    assert "Replay mode" in second.err
+    assert "no replay data for one.2" in third.err
+
+
+def test_a_model_that_fails_fails_the_run_and_its_replay_alike(run: Run, model: ModelServer) -> None:
+    """A model that fails fails the run and its replay alike."""
+    model.script.extend([answer_error(500, "out of order")] * 9)
+
+    recorded = run(ASKS)
+    model.script.clear()
+    replayed = run(ASKS, "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
+
+    assert (recorded.status, replayed.status) == (1, 1), recorded.err + replayed.err
+    assert "(code completion-server)" in recorded.err
+    assert "(code completion-server)" in replayed.err
+
+
+def test_a_scenario_that_asks_wants_a_model(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A scenario that asks wants a model."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+    ended = run(ASKS)
+
+    assert ended.status == 78
+    assert "(code model-client-missing)" in ended.err

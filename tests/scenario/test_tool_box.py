@@ -87,6 +87,7 @@ def test_only_known_tools_are_allowed() -> None:
         ({"left": 1, "up": 2}, "tool add: up"),
         ({"left": float("nan")}, "wanted arguments in JSON"),
         ({"left": {1}}, "wanted arguments in JSON"),
+        ({"left": "\ud800"}, "wanted arguments in JSON"),
     ],
 )
 def test_wrong_arguments_are_told_in_one_line(args: dict[str, object], told: str) -> None:

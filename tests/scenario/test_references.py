@@ -1,0 +1,81 @@
+"""References become values: whole ones of any type, those inside of a text as text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from eikon_engine.errors import ScenarioError
+from eikon_engine.scenario.references import filled, names_in
+
+KNOWN: dict[str, JsonValue] = {
+    "fruit": "banana",
+    "table": {"rows": [{"price": 0.25, "sold out": False}, None]},
+    "mark": "{{fruit}}",
+}
+
+names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda each: st.lists(each, max_size=3) | st.dictionaries(names, each, max_size=3),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{{fruit}}", "banana"),
+        ("{{table.rows.0.price}}", 0.25),
+        ("{{table.rows}}", [{"price": 0.25, "sold out": False}, None]),
+        ("a {{fruit}} for {{table.rows.0.price}}", "a banana for 0.25"),
+        ("all: {{table.rows}}", 'all: [{"price":0.25,"sold out":false},null]'),
+        ("{{mark}} and {{fruit}}", "{{fruit}} and banana"),
+        ("{{ fruit }}", "{{ fruit }}"),
+        ("{{eikon-secret:fruit}}", "{{eikon-secret:fruit}}"),
+        ({"deep": ["{{fruit}}", 1]}, {"deep": ["banana", 1]}),
+    ],
+)
+def test_references_become_values(text: JsonValue, value: JsonValue) -> None:
+    """References become values."""
+    assert filled(text, KNOWN) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{{table.rows.2}}", "wanted 2 in table.rows, found a list of 2"),
+        ("{{table.columns}}", "wanted columns in table, found an object with rows"),
+        ("{{fruit.0}}", "wanted 0 in fruit, found 'banana'"),
+        ("x {{table.rows.1.price}}", "wanted price in table.rows.1, found 'null'"),
+        ("{{table.rows.-1}}", "wanted -1 in table.rows"),
+    ],
+)
+def test_a_path_that_leads_nowhere_is_told(text: str, told: str) -> None:
+    """A path that leads nowhere is told."""
+    with pytest.raises(ScenarioError, match=told):
+        filled(text, KNOWN)
+
+
+def test_names_are_found_with_their_places() -> None:
+    """Names are found with their places."""
+    assert sorted(names_in({"a": ["{{fruit}}", {"b": "{{table.rows}} {{mark}}"}]})) == [
+        (("a", 0), "fruit"),
+        (("a", 1, "b"), "mark"),
+        (("a", 1, "b"), "table"),
+    ]
+
+
+@given(name=names, value=values)
+def test_a_whole_reference_is_the_value_whatever_it_is(name: str, value: JsonValue) -> None:
+    """A whole reference is the value whatever it is."""
+    assert filled(f"{{{{{name}}}}}", {name: value}) == value
+
+
+@given(value=values)
+def test_what_has_no_reference_stays_as_it_is(value: JsonValue) -> None:
+    """What has no reference stays as it is."""
+    if not list(names_in(value)):
+        assert filled(value, {}) == value
