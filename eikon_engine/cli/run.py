@@ -170,7 +170,6 @@ def _options(chosen: Chosen) -> ScenarioOptions:
         headless=not chosen["headed"],
         browser_path=chosen["browser_path"],
         certify=None if chosen["no_certify"] else _certify,
-        tell=_tell,
     )
 
 

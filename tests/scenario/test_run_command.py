@@ -83,9 +83,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def run(steps: str, *arguments: str, rest: str = "") -> Ended:
         lines = "\n".join(f"      {line}" for line in steps.strip("\n").splitlines())
-        head = (
-            "id: tried\ngoal: Try\nallowed_tools: [next_number, echo, fail, pair, read_file]\nsubgoals:\n  - id: one\n"
-        )
+        head = "id: tried\ngoal: Try\nallowed_tools: [next_number, echo, fail, pair, browser]\nsubgoals:\n  - id: one\n"
         Path("tried.yaml").write_text(f"{head}    steps:\n{lines}\n{rest}")
         is_replay = "replay" in arguments
         status = run_command(eikon, ["run", "tried.yaml", *([] if is_replay else tools), *arguments], "eikon")
