@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from eikon_engine.divergence.comparison import Place
-    from eikon_engine.trace.execution import Result, SkillUsage
+    from eikon_engine.trace.execution import PageIntent, Result, SkillUsage
 
 
 def detect_skill(place: Place, usage: SkillUsage, result: Result, output: JsonValue) -> Iterator[Divergence]:
@@ -43,6 +43,13 @@ def detect_skill(place: Place, usage: SkillUsage, result: Result, output: JsonVa
                 f"first at {first.path}.",
                 detail=render_json_diff(changes),
             )
+
+
+def detect_page_intent(place: Place, intent: PageIntent, observed: str) -> Iterator[Divergence]:
+    """Compare what a page is taken for."""
+    if observed != intent.intent:
+        why = "The page is another kind of page than the recording took it for."
+        yield _finding(place, "page-intent-changed", intent.intent, observed, why)
 
 
 def _side(value: JsonValue, *, absent: bool) -> str:

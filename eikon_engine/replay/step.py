@@ -20,6 +20,7 @@ from eikon_engine.outcome.explanation import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.replay.label import label, step_label
 from eikon_engine.replay.model_answers import client_for
+from eikon_engine.replay.page_intents import PageIntents
 from eikon_engine.replay.policy import EffectsPolicy
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.bundle_path import inside
@@ -30,6 +31,8 @@ from eikon_engine.trace.relocated import relocated_action
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pydantic import JsonValue
 
     from eikon_engine.browser.worker import Performed, Worker
@@ -66,6 +69,7 @@ class StepRunner:
         policy = EffectsPolicy(plan=plan, skills=options.skills, masks=self._masks)
         self._policy = policy if options.policy == "effects" else None
         self._ask = client_for(plan, options)
+        self._intents = PageIntents(plan.trace.page_intents, options.skills)
         self._clock = environment.clock
         self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, environment)
         self._misses_seen = 0
@@ -91,7 +95,7 @@ class StepRunner:
         for watch in self._options.watchers:
             watch(planned, performed)
         compared = self._compared(planned, recorded, performed)
-        divergences = (*changed, *compared.divergences)
+        divergences = (*changed, *compared.divergences, *self._other_intents(planned, recorded, performed))
         affected = () if self._diverged or not divergences else self._dependents(planned, recorded, performed)
         self._diverged = self._diverged or bool(compared.divergences)
         self._turn_over(planned)
@@ -234,6 +238,12 @@ class StepRunner:
             for step, why in dependents(later, page, before, after)
             if step.id not in skills  # they work on the recorded document
         )
+
+    def _other_intents(self, planned: PlannedStep, recorded: ActionTrace, performed: Performed) -> Iterable[Divergence]:
+        """Compare what older recordings took the page of an action for."""
+        page = recorded.action.page
+        before = self.recorded_dom(recorded, page) if self._intents.has(recorded.id) else None
+        return self._intents.compare(_place(planned), recorded.id, before, _observed_dom(performed, page))
 
     def _turn_over(self, planned: PlannedStep) -> None:
         """Count what came to the network so far as seen: what comes next belongs to the next action."""

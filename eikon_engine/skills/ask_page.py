@@ -6,10 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING, Annotated, Final
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from eikon_engine.completions import CompletionRequest, Message
-from eikon_engine.errors import ModelClientMissingError, SkillError
+from eikon_engine.errors import ModelClientMissingError, SkillError, TraceFieldError
 from eikon_engine.skills.document import clean, parse_document
 from eikon_engine.skills.page_text import page_text
 from eikon_engine.skills.parameters import Parameters, read_parameters
@@ -83,7 +83,12 @@ class AskPage:
             raise ModelClientMissingError(message)
         request, cut = _request(parse_document(page), parameters)
         text = page.ask.complete(request).text
-        output: JsonValue = Answer(answer=_answer(text, parameters.answer_schema), cut=cut).model_dump(mode="json")
+        answer = _answer(text, parameters.answer_schema)
+        try:
+            output: JsonValue = Answer(answer=answer, cut=cut).model_dump(mode="json")
+        except ValidationError as error:
+            message = f"{_NAME}: wanted an answer that can be stored, found {error.errors()[0]['msg']}; ask again"
+            raise SkillError(message) from error
         return output
 
 
@@ -122,19 +127,31 @@ def _check_schema(schema: dict[str, JsonValue] | None) -> None:
 
 
 def _answer(text: str, schema: dict[str, JsonValue] | None) -> JsonValue:
-    if schema is None:
-        return text.strip()
-    from jsonschema import Draft202012Validator  # noqa: PLC0415
-
-    fenced = _FENCED.fullmatch(text)
+    fenced = None if schema is None else _FENCED.fullmatch(text)
     try:
-        value: JsonValue = json.loads(fenced[1] if fenced is not None else text)
-        canonical_json(value)
-    except (ValueError, RecursionError) as error:
-        message = f"{_NAME}: wanted JSON as the answer, found {text[:80]!r}; say in the question what is wanted"
+        value: JsonValue = text.strip() if schema is None else json.loads(fenced[1] if fenced is not None else text)
+        canonical_json(value).encode()
+    except (ValueError, RecursionError, TraceFieldError) as error:
+        wanted = "a text" if schema is None else "JSON"
+        message = f"{_NAME}: wanted {wanted} as the answer, found {text[:80]!r}; say in the question what is wanted"
         raise SkillError(message) from error
-    fault = next(Draft202012Validator(schema).iter_errors(value), None)
+    fault = None if schema is None else _fault(value, schema)
     if fault is not None:
-        message = f"{_NAME}: wanted an answer of the schema, found at {fault.json_path}: {fault.message[:200]}"
+        message = f"{_NAME}: wanted an answer of the schema, found {fault}"
         raise SkillError(message)
     return value
+
+
+def _fault(value: JsonValue, schema: dict[str, JsonValue]) -> str | None:
+    """Say what is wrong with a value; references lead within the schema, nothing is fetched."""
+    from jsonschema import Draft202012Validator  # noqa: PLC0415 - slow to import, and seldom needed
+    from referencing import Registry  # noqa: PLC0415
+    from referencing.exceptions import Unresolvable  # noqa: PLC0415
+
+    registry: Registry[object] = Registry()
+    try:
+        found = next(Draft202012Validator(schema, registry=registry).iter_errors(value), None)
+    except (Unresolvable, re.error, RecursionError) as error:
+        message = f"{_NAME}: parameter 'answer_schema': wanted a schema that can be applied, found {error}; correct it"
+        raise SkillError(message) from error
+    return None if found is None else f"at {found.json_path}: {found.message[:200]}"

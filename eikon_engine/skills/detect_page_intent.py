@@ -142,6 +142,8 @@ def _vote_login(votes: _Votes, document: Document) -> None:
 def _vote_article(votes: _Votes, document: Document, types: set[str]) -> None:
     votes.vote("article_page", 3, "declared as an article", when=any(_ARTICLE.search(each) for each in types))
     votes.vote("article_page", 2, "og:type article", when=_og_type(document) == "article")
+    published = document.tree.css_first('meta[property="article:published_time"],[itemprop=articleBody]') is not None
+    votes.vote("article_page", 2, "publication declared", when=published)
     blocks = [each for each in article_blocks(document) if each.kind in {"paragraph", "quote", "item"}]
     long = sum(len(each.text) for each in blocks) >= _LONG_TEXT
     votes.vote("article_page", 2, "long text", when=long)

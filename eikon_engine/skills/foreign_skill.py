@@ -49,8 +49,8 @@ class ForeignSkill:
 
     def _checked(self, output: JsonValue) -> JsonValue:
         try:
-            self.output.model_validate_json(canonical_json(output))
-        except (TraceFieldError, ValidationError) as error:
+            self.output.model_validate_json(canonical_json(output).encode())
+        except (TraceFieldError, UnicodeEncodeError, ValidationError) as error:
             message = (
                 f"{self.name}: wanted an output of its model {self.output.__name__} from {self.origin}, "
                 f"found another: {_first_line(error)}; tell its authors"

@@ -6,6 +6,7 @@ The points are those of Readability in small: a paragraph counts for the element
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -23,6 +24,8 @@ BlockKind: TypeAlias = Literal["heading", "paragraph", "item", "quote", "code", 
 _PARAGRAPHS: Final = "p,pre,blockquote,td,section > br,div > br"
 _SHORTEST: Final = 25
 _FEWEST_POINTS: Final = 4.0
+_FEWEST_POINTS_OF_ONE: Final = 6.0
+"""Of a single paragraph."""
 _MOST_FOR_LENGTH: Final = 3
 _AROUND: Final = frozenset({"nav", "aside", "footer", "form", "dialog", "menu", "button", "select", "figure"})
 _AROUND_ROLES: Final = frozenset({"navigation", "complementary", "contentinfo", "dialog", "search", "menu"})
@@ -60,6 +63,7 @@ def find_main(document: Document) -> LexborNode | None:
     One `<article>`, `<main>` or `itemprop=articleBody` with at least half of the points of the best wins over it.
     """
     points: dict[int, float] = {}
+    counts: Counter[int] = Counter()
     nodes: dict[int, LexborNode] = {}
     for paragraph in _paragraphs(document):
         share = _points(paragraph)
@@ -68,9 +72,14 @@ def find_main(document: Document) -> LexborNode | None:
             if parent is None:
                 break
             nodes[parent.mem_id] = parent
+            counts[parent.mem_id] += 1
             points[parent.mem_id] = points.get(parent.mem_id, 0.0) + share * weight
             parent = parent_element(parent)
-    enough = {key: found + _bonus(nodes[key]) for key, found in points.items() if found >= _FEWEST_POINTS}
+    enough = {
+        key: found + _bonus(nodes[key])
+        for key, found in points.items()
+        if found >= (_FEWEST_POINTS if counts[key] > 1 else _FEWEST_POINTS_OF_ONE)
+    }
     if not enough:
         return None
     best = max(enough, key=lambda key: enough[key])

@@ -5,25 +5,24 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from eikon_engine.skills.document import parse_document
 from eikon_engine.skills.parameters import Parameters, read_parameters
+from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from eikon_engine.skills.document import Document
     from eikon_engine.skills.protocol import SkillInput
     from eikon_engine.trace.json_value import JsonValue
 
 
-class Output(BaseModel):
-    """Stand above the outputs of skills: closed, and not changed once made."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+class Output(Record):
+    """Stand above the outputs of skills: closed, no conversion of types, not changed once made."""
 
 
 ParametersT = TypeVar("ParametersT", bound=Parameters)
-OutputT = TypeVar("OutputT", bound=BaseModel)
+OutputT = TypeVar("OutputT", bound="BaseModel")
 
 
 class TypedSkill(ABC, Generic[ParametersT, OutputT]):

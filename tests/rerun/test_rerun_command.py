@@ -20,6 +20,7 @@ from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
 from tests.rerun.recorded import element, page, use, write_bundle
+from tests.sites.model_server import answer_text, serve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLES, PAGES = 20, 12
@@ -233,6 +234,27 @@ def test_a_skill_that_fails_now_has_changed(run: Run, tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "succeeded when it was recorded, failed (price_of: wanted an output of price-skills 1.0" in done.stdout
+
+
+def test_questions_to_a_model_are_captured_once_and_replayed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `--debug-dir` the first rerun asks the model; the second answers from the folder, the model being gone."""
+    shown = page(element("p", "€ 1", class_="price"))
+    asked = use(1, "ask_page", {"answer": "one euro", "cut": False}, parameters={"question": "What does it cost?"})
+    folder = write_bundle(tmp_path / "mission", [(asked, shown)])
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_MODEL", "loopback")
+    options = ("rerun", str(folder), "--debug-dir", str(tmp_path / "responses"))
+
+    with serve_model(answer_text("one euro")) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        captured = run(SKILL, *options)
+    replayed = run(SKILL, *options)
+    without = run(SKILL, "rerun", str(folder))
+
+    assert (captured.returncode, replayed.returncode, without.returncode) == (0, 0, 3)
+    assert "no-replay-data" in without.stdout or "no replay data" in without.stdout
 
 
 def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path) -> None:

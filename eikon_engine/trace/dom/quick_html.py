@@ -10,6 +10,7 @@ import gc
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -345,6 +346,7 @@ class _Writer:
             raise _UnusualError from error
 
 
+@lru_cache(maxsize=4096)
 def _form(tag: str, namespace: str, names: tuple[str, ...]) -> _Form | None:
     """Say how an ordinary element is written; None for others."""
     void = tag in _SIMPLE_VOID and namespace == ""

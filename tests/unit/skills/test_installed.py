@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from textwrap import dedent
@@ -98,6 +99,19 @@ def test_a_broken_skill_names_its_distribution_and_stops_nothing_else(
     assert name not in [skill.name for skill in registry]
 
 
+def test_the_example_of_the_documents_is_a_skill(site: Path) -> None:
+    """The Python of docs/skills.md, offered as it says, is found and runs."""
+    page = (Path(__file__).parents[3] / "docs" / "skills.md").read_text(encoding="utf-8")
+    (source,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (entry,) = re.findall(r'skills"\]\n(.*) = "(.*)"\n', page)
+    install(site, "heading-skills", " = ".join(entry), source)
+
+    skill = default_skills().named("extract_headings")
+    given = SkillInput(html="<h1>A</h1><h2>B</h2>", url="", parameters={"level": 2})
+
+    assert skill.run(given) == {"texts": ["B"]}
+
+
 def test_two_distributions_with_one_name_are_both_refused(site: Path) -> None:
     """Nobody guesses which one is meant."""
     install(site, "first-skills", "count_links = first_skills:CountLinks", GOOD)
@@ -150,6 +164,7 @@ def test_the_first_version_on_the_path_counts(site: Path) -> None:
         ("return [][0]", "found IndexError: list index out of range (run, line"),
         ("return {'count': 'many'}", "count: Input should be a valid integer"),
         ("return {'count': {1}}", "wanted a JSON value, found set"),
+        ("return {'count': chr(0xD800)}", "surrogates not allowed"),
     ],
 )
 def test_what_a_foreign_skill_does_wrong_is_a_skill_error(site: Path, body: str, told: str) -> None:

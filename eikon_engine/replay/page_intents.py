@@ -1,0 +1,59 @@
+"""What older recordings took pages for, judged again in a replay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.skill import detect_page_intent
+from eikon_engine.errors import SkillError
+from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.trace.dom import render_plain_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eikon_engine.divergence.comparison import Place
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.skills.registry import SkillRegistry
+    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.execution import PageIntent
+
+SKILL: Final = "detect_page_intent"
+
+
+class PageIntents:
+    """Compare what pages are taken for, where the page that was judged is stored."""
+
+    def __init__(self, intents: Iterable[PageIntent], skills: SkillRegistry) -> None:
+        """Know the page intents of a trace."""
+        self._intents = tuple(intents)
+        self._skills = skills
+
+    def has(self, action: str) -> bool:
+        """Tell whether the page of an action was judged."""
+        return any(intent.step_id == action for intent in self._intents)
+
+    def compare(
+        self, place: Place, action: str, recorded: PageSnapshot | None, observed: PageSnapshot | None
+    ) -> Iterator[Divergence]:
+        """Yield a divergence for each page intent of an action that its page does not have any more.
+
+        A page is compared only where this program takes the recorded one for what the recording says: where it does
+        not, the two judge differently, which `eikon skills rerun` tells.
+        """
+        named = [intent for intent in self._intents if intent.step_id == action]
+        if not named or recorded is None or observed is None:
+            return
+        known, now = self._judged(recorded), self._judged(observed)
+        for intent in named:
+            if known == intent.intent:
+                yield from detect_page_intent(place, intent, now)
+
+    def _judged(self, page: PageSnapshot) -> str:
+        given = SkillInput(html=render_plain_html(page.main), url=page.main.url)
+        try:
+            output = self._skills.named(SKILL).run(given)
+        except SkillError:
+            return "unknown"
+        found = output.get("intent") if isinstance(output, dict) else None
+        return str(found)
