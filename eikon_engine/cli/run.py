@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
@@ -13,7 +13,7 @@ import click
 from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from eikon_engine.completions import CompletionClient
     from eikon_engine.completions.debug_dir import DebugDir
@@ -96,12 +96,12 @@ def run_command(
         from eikon_engine.scenario.record_scenario import record_scenario
 
         with debugging(debug, clean=Redactor(options.secrets).text) as responses, _live(responses) as live:
-            result = asyncio.run(record_scenario(scenario, replace(options, live=live)))
+            result = _run(partial(record_scenario, scenario, replace(options, live=live)))
     else:
         from eikon_engine.scenario.replay_scenario import replay_scenario
 
         with debugging(debug):
-            result = asyncio.run(replay_scenario(scenario, _recording(scenario, chosen), options))
+            result = _run(partial(replay_scenario, scenario, _recording(scenario, chosen), options))
     return _conclude(result, as_json=as_json)
 
 
@@ -170,7 +170,6 @@ def _options(chosen: Chosen) -> ScenarioOptions:
         headless=not chosen["headed"],
         browser_path=chosen["browser_path"],
         certify=None if chosen["no_certify"] else _certify,
-        tell=_tell,
     )
 
 
@@ -255,6 +254,14 @@ async def _certify(bundle: Path, secrets: Mapping[str, str]) -> str:
     if report.status != "certified":
         _tell(render_certification(report))
     return report.status
+
+
+def _run(work: Callable[[], Awaitable[RunResult]]) -> RunResult:
+    """Run in a loop of another thread, so that a signal cancels the run instead of tearing its loop."""
+    from anyio.from_thread import start_blocking_portal
+
+    with start_blocking_portal() as portal:
+        return portal.call(work)
 
 
 def _conclude(result: RunResult, *, as_json: bool) -> int:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-DIGITS = 64
-"""Characters of a hash: lower-case hexadecimal."""
-
 
 def args_hash(args: Mapping[str, JsonValue]) -> str:
     """Return the hash of arguments.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.stand_ins import KnownStandIns
@@ -14,17 +14,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.scenario.stored_result import Result
     from eikon_engine.trace.found_secret import FoundSecret
-
-
-class Hiding(Protocol):
-    """Say what is written in the place of what a tool is given."""
-
-    @property
-    def redactor(self) -> Redactor:
-        """Return what replaces secrets in texts."""
-
-    def learn(self, value: Result | Mapping[str, JsonValue], *, made: bool) -> None:
-        """Look for secrets that nobody named; `made` says that the agent, not a tool, brought them."""
 
 
 class KnownSecrets:

@@ -103,8 +103,8 @@ class OpenFolder:
             self.error = error
             stopped = self.log.stop_reason is not None
             self.end("failed", "stopped" if stopped else "failed", error)
-        except (asyncio.CancelledError, KeyboardInterrupt) as stop:
-            message = f"the run was stopped by {InterruptedRunError.stopper(stop)}; what was done is in {self.folder}"
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            message = f"the run was stopped before its end; what was done is in {self.folder}"
             self.end("interrupted", "interrupted", InterruptedRunError(message))
             raise
         except BaseException as fault:

@@ -38,10 +38,6 @@ def no_model() -> CompletionClient:
     raise ModelClientMissingError(message)
 
 
-def _silent(_line: str) -> None:
-    """Tell nobody."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScenarioOptions:
     """Everything that can be chosen about a run of a scenario."""
@@ -68,8 +64,6 @@ class ScenarioOptions:
     """Certifies the mission when it is recorded; None leaves it for later."""
     readers: tuple[Callable[[JournalLine], None], ...] = ()
     """Readers of the events: progress, logs."""
-    tell: Callable[[str], None] = _silent
-    """Given a line for people when something is to be told."""
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id
     new_key: Callable[[], bytes] = fresh_key

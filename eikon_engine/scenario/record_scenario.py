@@ -31,6 +31,7 @@ from eikon_engine.scenario.run_note import (
     make_run_folder,
     versions,
 )
+from eikon_engine.scenario.tools.browser import NAME as BROWSER
 from eikon_engine.scenario.tools.browser import browser_driven_by
 from eikon_engine.scenario.walk import Surroundings, Walk
 
@@ -108,7 +109,7 @@ class _Recording:
             async with AsyncExitStack() as stack:
                 pages = await self._pages(stack, folder, readers)
                 around = Surroundings(
-                    box=self._tools(pages).answered_by(calls).allowing(self._file.scenario.allowed_tools),
+                    box=self._tools(pages).answered_by(calls),
                     models=self._models(stack, folder.folder / RESPONSES, readers.completed),
                     pages=pages,
                     events=folder.events,
@@ -168,4 +169,8 @@ class _Recording:
         return stack.enter_context(open_debug_dir(folder, self._options.live, options=chosen)).client
 
     def _tools(self, pages: Pages) -> ToolBox:
-        return self._box if isinstance(pages, NoPages) else self._box.extended(browser_driven_by(pages))
+        """Return the tools that may be called; without pages nothing calls `browser`."""
+        allowed = self._file.scenario.allowed_tools
+        if isinstance(pages, NoPages):
+            return self._box.allowing(name for name in allowed if name != BROWSER)
+        return self._box.extended(browser_driven_by(pages)).allowing(allowed)

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.outcome.read_events import read_events
-from tests.scenario.workshop import Workshop
+from eikon_engine.trace.serializer import read_trace
+from tests.scenario.workshop import PAGE, Workshop
+from tests.sites.static import serve_folder
 
 ENDLESS = """
 id: endless
@@ -85,3 +87,42 @@ def test_a_stopped_run_has_its_end(shop: Workshop, number: signal.Signals) -> No
     assert (note["state"], note["error"]["code"]) == ("interrupted", "interrupted")
     assert "Recording of endless: interrupted" in (folder / "summary.txt").read_text()
     assert told.count("\n") == 1
+
+
+CLICKS = """
+id: clicks
+goal: Click
+start_url: "{{site}}/index.html"
+variables: {site: null}
+subgoals:
+  - id: one
+    steps:
+"""
+
+
+def test_a_stopped_run_with_pages_has_its_end_and_its_mission(shop: Workshop) -> None:
+    """A run that is stopped in the middle of an action has its end, and the mission up to it."""
+    (shop.folder / "index.html").write_text(PAGE)
+    shop.write(CLICKS + '      - action: {type: click, target: {selector: "#find"}}\n' * 80)
+    events = shop.folder / "runs/stopped/events.jsonl"
+    with serve_folder(shop.folder) as url:
+        process = subprocess.Popen(
+            shop.command("scenario.yaml", "--var", f"site={url}", "--run-id", "stopped"),
+            cwd=shop.folder,
+            env=shop.surroundings,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 60
+        while not events.exists() or events.read_text().count('"type":"action"') < 3:
+            assert process.poll() is None, process.communicate()
+            assert time.monotonic() < deadline
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=60)
+
+    assert (process.returncode, told) == (130, "eikon: stopped by SIGTERM (code interrupted)\n")
+    assert getattr(read_events(events).lines[-1].event, "how", "") == "interrupted"
+    trace = read_trace(events.parent / "mission")
+    assert trace.status == "aborted"
+    assert len(trace.subgoal_traces[0].actions_taken) >= 3

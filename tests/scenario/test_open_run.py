@@ -57,6 +57,24 @@ def test_the_example_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.M
     assert list((tmp_path / "runs/prices_again/fixtures").iterdir()) == []
 
 
+def test_the_example_of_scenarios_in_python_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The example of docs/scenarios.md records and replays a scenario, here one without pages."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/notes.txt").write_text("bananas")
+    (tmp_path / "scenarios/release_notes.yaml").write_text(
+        "id: notes\ngoal: Read\nallowed_tools: [read_file]\n"
+        "subgoals: [{id: one, steps: [{tool: read_file, args: {path: notes.txt}}]}]\n"
+    )
+    example = re.search(r"```python\n(.*?)```", (DOCS / "scenarios.md").read_text(), re.DOTALL)
+
+    assert example is not None
+    exec(compile(example[1], "scenarios.md", "exec"), {"__name__": "example"})  # noqa: S102 - the example
+    assert re.fullmatch(r"0 runs/\w+_notes_replay\n", capsys.readouterr().out)
+
+
 def test_an_asynchronous_agent_is_replayed(tmp_path: Path) -> None:
     """An asynchronous agent is replayed."""
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from eikon_engine.cli.gate import gate_command
 from eikon_engine.trace.serializer import read_trace
 from tests.scenario.workshop import PAGE, Ran, Workshop
+from tests.sites.model_server import serve_model
 from tests.sites.static import serve_folder
 
 SCENARIO = """
@@ -35,6 +36,9 @@ subgoals:
         args: {action: {type: click, target: {selector: "#nothing"}, timeout_ms: 300}}
         expect_error: TargetMissingError
       - {action: {type: click, target: {selector: "#find"}}}
+      - skill: ask_page
+        parameters: {question: What is sold?}
+        as: sold
 """
 
 
@@ -56,7 +60,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
     (site / "index.html").write_text(PAGE + "<script>console.error('too bad')</script>")
     shop = Workshop(folder)
     shop.write(SCENARIO)
-    with serve_folder(site) as url:
+    with serve_folder(site) as url, serve_model() as model:
+        shop.environ = {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": model.url, "OPENAI_MODEL": "gpt-test"}
         recorded = shop.record("--tools", "ours:next_number", "--var", f"site={url}", "--no-certify")
     return Shown(shop, recorded, shop.replay(recorded))
 
@@ -69,6 +74,18 @@ def test_the_tool_browser_acts_on_the_page_and_is_replayed(shown: Shown) -> None
     told = json.loads(outputs[0])
     assert told["filled"]["pages"][0]["title"] == "Stock"
     assert told["missed"]["error"]["code"] == "target-missing"
+
+
+def test_a_skill_that_asks_a_model_is_answered_from_the_recording(shown: Shown) -> None:
+    """A skill that asks a model is answered from the recording."""
+    asked = [[(each["metric_id"], each["source"]) for each in ran.events("completion")] for ran in both(shown)]
+
+    assert asked == [[("ask_page", "captured")], [("ask_page", "replayed")]]
+
+
+def both(shown: Shown) -> tuple[Ran, Ran]:
+    """Return the recording and its replay."""
+    return shown.recorded, shown.replayed
 
 
 def test_actions_and_tools_stand_in_the_mission_in_their_order(shown: Shown) -> None:

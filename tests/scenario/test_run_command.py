@@ -83,9 +83,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
     def run(steps: str, *arguments: str, rest: str = "") -> Ended:
         lines = "\n".join(f"      {line}" for line in steps.strip("\n").splitlines())
-        head = (
-            "id: tried\ngoal: Try\nallowed_tools: [next_number, echo, fail, pair, read_file]\nsubgoals:\n  - id: one\n"
-        )
+        head = "id: tried\ngoal: Try\nallowed_tools: [next_number, echo, fail, pair, browser]\nsubgoals:\n  - id: one\n"
         Path("tried.yaml").write_text(f"{head}    steps:\n{lines}\n{rest}")
         is_replay = "replay" in arguments
         status = run_command(eikon, ["run", "tried.yaml", *([] if is_replay else tools), *arguments], "eikon")
@@ -455,3 +453,45 @@ def test_a_scenario_that_asks_wants_a_model(run: Run, monkeypatch: pytest.Monkey
 
     assert ended.status == 78
     assert "(code model-client-missing)" in ended.err
+
+
+def test_a_response_that_is_left_over_ends_a_replay_with_one(run: Run, model: ModelServer) -> None:
+    """A response that is left over ends a replay with one."""
+    run(ASKS)
+
+    replayed = replay(run, ASKS.splitlines()[0])
+
+    assert replayed.status == 1
+    assert "recorded responses of models were not asked for: one_2-" in replayed.err
+
+
+def test_other_outputs_end_a_replay_with_one(run: Run) -> None:
+    """Other outputs end a replay with one."""
+    run(THREE)
+
+    replayed = replay(run, THREE.replace("as: c", "as: d"))
+
+    assert replayed.status == 1
+    assert "$.c was recorded 3, and is not asked; $.d was not recorded, asked 3" in replayed.err
+    assert "(code scenario-diverged)" in replayed.err
+
+
+def test_a_recording_whose_outputs_are_damaged_is_told(run: Run) -> None:
+    """A recording whose outputs are damaged is told."""
+    (run(THREE).folder / "outputs.json").write_text("{")
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 65
+    assert "wanted the recorded outputs, found no JSON" in replayed.err
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", '{"format_version": 1}'])
+def test_a_damaged_run_file_is_named(run: Run, content: str) -> None:
+    """A damaged run file is named."""
+    (run(THREE).folder / "run.json").write_text(content)
+
+    replayed = replay(run, THREE)
+
+    assert (replayed.status, replayed.err.count("\n")) == (65, 1)
+    assert "run.json" in replayed.err
