@@ -85,7 +85,7 @@ def fault_text(faults: Sequence[ErrorDetails]) -> str:
     if kind == "missing":
         return "this field is missing"
     if kind == "extra_forbidden":
-        return "this field is unknown; remove it, or read the trace with the version that wrote it"
+        return "this field is unknown; correct or remove it, or use the version of eikon that knows it"
     if kind == "value_error":
         return fault["msg"].removeprefix("Value error, ")
     if kind in {"union_tag_invalid", "union_tag_not_found"}:

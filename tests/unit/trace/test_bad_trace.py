@@ -54,7 +54,7 @@ FIELD_FAULTS = {
     "missing field": (_action(type="click"), f"{ACTION}.target: this field is missing"),
     "unknown field": (
         _action(type="reload", speed=1),
-        f"{ACTION}.speed: this field is unknown; remove it, or read the trace with the version that wrote it",
+        f"{ACTION}.speed: this field is unknown; correct or remove it, or use the version of eikon that knows it",
     ),
     "several": (
         _action(type="navigate", url=None, page="1", timeout_ms=True),
