@@ -6,9 +6,9 @@ there what it always raises.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from pydantic_core import from_json
@@ -39,13 +39,13 @@ from eikon_engine.trace.dom.html import (
     style_text,
     text_state,
 )
-from eikon_engine.trace.dom.tree import TEXT, VERBATIM, DomNode
+from eikon_engine.trace.dom.tree import TEXT, VERBATIM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _Entry: TypeAlias = Any
-"""What stands in the list of nodes: JSON of any shape, until it was looked at."""
+"""What stands in the list of nodes; its types are checked before anything is written."""
 
 _SPECIAL: Final = (
     frozenset(
@@ -120,9 +120,32 @@ def _quick_page(frame: object) -> tuple[str, StoredFrame]:
             **more,
         } if not more:
             read_extras(extras)
+            _check_types(nodes)
             return path, StoredFrame(_Writer(doctype, nodes).page(), url)
         case _:
             raise _UnusualError
+
+
+def _check_types(nodes: list[_Entry]) -> None:
+    """Let texts and elements pass whose parts have the right types, all at once; what they say is not looked at.
+
+    Raises:
+        _UnusualError: there is something else.
+    """
+    entries = [entry for entry in nodes if type(entry) is not str]
+    if not set(map(type, entries)) <= {list}:
+        raise _UnusualError
+    elements = [entry for entry in entries if len(entry) != 1]
+    marked = [entry[0] for entry in entries if len(entry) == 1]
+    if not elements or set(map(len, elements)) != {_FIELDS}:
+        raise _UnusualError
+    tags, namespaces, attributes, states, counts, modes, inners = zip(*elements, strict=True)
+    lists, numbers = {*map(type, attributes), *map(type, states)}, {*map(type, counts), *map(type, inners)}
+    if lists != {list} or numbers != {int} or min(counts) < 0 or min(inners) < 0:
+        raise _UnusualError
+    texts = chain(marked, tags, namespaces, modes, *attributes)
+    if set(map(type, texts)) != {str}:
+        raise _UnusualError
 
 
 class _Form(NamedTuple):
@@ -133,6 +156,9 @@ class _Form(NamedTuple):
     """Empty for elements without an end."""
     around_text: str
     """The element around a single text; empty for elements without an end."""
+
+
+_UNKNOWN: Final = _Form("", "", "")
 
 
 @dataclass(slots=True)
@@ -186,7 +212,7 @@ class _Writer:
                 template.append(_VALUE)
                 values.append(entry)
                 index += 1
-            elif (form := self._form_of(entry)) is None:
+            elif len(entry) == 1 or (form := self._form_of(entry)) is None:
                 levels.append((left, end))
                 index = self._special(index)
                 left, end = levels.pop()
@@ -218,7 +244,7 @@ class _Writer:
         index = 1
         for _ in range(root.count):
             child = self._entry(index)
-            if type(child) is list and len(child) == _FIELDS and child[0] == "head":
+            if len(child) == _FIELDS and child[0] == "head" and type(child) is list:
                 break
             index = self._after(index)
         else:
@@ -227,23 +253,18 @@ class _Writer:
 
     def _form_of(self, entry: _Entry) -> _Form | None:
         """Return how an ordinary element is written, and note its values; None, and nothing noted, for others."""
-        if type(entry) is not list or len(entry) != _FIELDS:
+        tag, namespace, attributes, state, count, mode, _ = entry
+        if state or mode:
             return None
-        tag, namespace, attributes, state, count, mode, inner = entry
-        if state != [] or mode != "" or type(attributes) is not list or type(count) is not int or type(inner) is not int:
-            return None
-        try:
-            key = (tag, namespace, *attributes[::2])
-            form = self._forms[key]
-        except KeyError:
-            form = self._forms[key] = _form(key)
-        except TypeError:
-            return None
-        if form is None or inner or (count and not form.end):
+        key = (tag, namespace, *attributes[::2])
+        form = self._forms.get(key, _UNKNOWN)
+        if form is _UNKNOWN:
+            form = self._forms[key] = _form(*key)
+        if form is None or (count and not form.end):
             return None
         if attributes:
             found = attributes[1::2]
-            if len(attributes) % 2 or not _are_harmless(found):
+            if len(attributes) % 2 or (":" in "".join(found) and any(map(may_run, found))):
                 return None
             self._values += found
         return form
@@ -334,8 +355,6 @@ class _Writer:
             left -= 1
             index += 1
             if type(entry) is list and len(entry) == _FIELDS:
-                if type(entry[4]) is not int or type(entry[6]) is not int or entry[4] < 0 or entry[6] < 0:
-                    raise _UnusualError
                 left += entry[4] + entry[6]
         return index
 
@@ -347,29 +366,17 @@ class _Writer:
 
 
 @lru_cache(maxsize=4096)
-def _form(key: tuple[object, ...]) -> _Form | None:
-    """Say how an ordinary element of a tag, a namespace and names of attributes is written; None for others."""
-    texts = [part for part in key if isinstance(part, str)]
-    if len(texts) != len(key):
-        return None
-    tag, namespace, *names = texts
+def _form(tag: str, namespace: str, *names: str) -> _Form | None:
+    """Say how an ordinary element of these attributes is written; None for others."""
     void = tag in _SIMPLE_VOID and namespace == ""
     low = tag.lower()
     if not void and (low in _SPECIAL or low.endswith(":script")):
         return None
-    if served_tag(tag, namespace) != tag or not all(map(is_served, names)) or names != sorted(set(names)):
+    if served_tag(tag, namespace) != tag or not all(map(is_served, names)) or list(names) != sorted(set(names)):
         return None
     places = "".join([f' {name.replace("%", "%%")}="%s"' for name in names])
     start, end = f"<{tag}{places}>", "" if void else f"</{tag}>"
     return _Form(start, end, "" if void else f"{start}{_VALUE}{end}")
-
-
-def _are_harmless(values: list[Any]) -> bool:
-    """Tell whether all values are texts, and none may be an address of a script."""
-    try:
-        return ":" not in "".join(values) or not any(map(may_run, values))
-    except TypeError:
-        return False
 
 
 def _all_escaped(values: list[str]) -> Iterable[str]:
