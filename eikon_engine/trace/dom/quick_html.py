@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from pydantic_core import from_json
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _Entry: TypeAlias = Any
-"""What stands in the list of nodes; its types are checked before anything is written."""
+"""What stands in the list of nodes: JSON of any shape, until it was looked at."""
 
 _SPECIAL: Final = (
     frozenset(
@@ -120,32 +119,9 @@ def _quick_page(frame: object) -> tuple[str, StoredFrame]:
             **more,
         } if not more:
             read_extras(extras)
-            _check_types(nodes)
             return path, StoredFrame(_Writer(doctype, nodes).page(), url)
         case _:
             raise _UnusualError
-
-
-def _check_types(nodes: list[_Entry]) -> None:
-    """Let texts and elements pass whose parts have the right types, all at once; what they say is not looked at.
-
-    Raises:
-        _UnusualError: there is something else.
-    """
-    entries = [entry for entry in nodes if type(entry) is not str]
-    if not set(map(type, entries)) <= {list}:
-        raise _UnusualError
-    elements = [entry for entry in entries if len(entry) != 1]
-    marked = [entry[0] for entry in entries if len(entry) == 1]
-    if not elements or set(map(len, elements)) != {_FIELDS}:
-        raise _UnusualError
-    tags, namespaces, attributes, states, counts, modes, inners = zip(*elements, strict=True)
-    lists, numbers = {*map(type, attributes), *map(type, states)}, {*map(type, counts), *map(type, inners)}
-    if lists != {list} or numbers != {int} or min(counts) < 0 or min(inners) < 0:
-        raise _UnusualError
-    texts = chain(marked, tags, namespaces, modes, *attributes)
-    if set(map(type, texts)) != {str}:
-        raise _UnusualError
 
 
 class _Form(NamedTuple):
@@ -156,9 +132,6 @@ class _Form(NamedTuple):
     """Empty for elements without an end."""
     around_text: str
     """The element around a single text; empty for elements without an end."""
-
-
-_UNKNOWN: Final = _Form("", "", "")
 
 
 @dataclass(slots=True)
@@ -212,7 +185,7 @@ class _Writer:
                 template.append(_VALUE)
                 values.append(entry)
                 index += 1
-            elif len(entry) == 1 or (form := self._form_of(entry)) is None:
+            elif (form := self._form_of(entry)) is None:
                 levels.append((left, end))
                 index = self._special(index)
                 left, end = levels.pop()
@@ -244,7 +217,7 @@ class _Writer:
         index = 1
         for _ in range(root.count):
             child = self._entry(index)
-            if len(child) == _FIELDS and child[0] == "head" and type(child) is list:
+            if type(child) is list and len(child) == _FIELDS and child[0] == "head":
                 break
             index = self._after(index)
         else:
@@ -253,20 +226,23 @@ class _Writer:
 
     def _form_of(self, entry: _Entry) -> _Form | None:
         """Return how an ordinary element is written, and note its values; None, and nothing noted, for others."""
-        tag, namespace, attributes, state, count, mode, _ = entry
-        if state or mode:
+        if type(entry) is not list or len(entry) != _FIELDS:
             return None
-        key = (tag, namespace, *attributes[::2])
-        form = self._forms.get(key, _UNKNOWN)
-        if form is _UNKNOWN:
-            form = self._forms[key] = _form(*key)
-        if form is None or (count and not form.end):
+        tag, namespace, attributes, state, count, mode, inner = entry
+        numbered = type(count) is int and type(inner) is int
+        if state != [] or mode != "" or inner or not numbered or type(attributes) is not list:
             return None
-        if attributes:
+        try:
+            key = (tag, namespace, *attributes[::2])
+            form = self._forms[key] if key in self._forms else self._forms.setdefault(key, _form(key))
             found = attributes[1::2]
-            if len(attributes) % 2 or (":" in "".join(found) and any(map(may_run, found))):
+            if form is None or len(attributes) % 2 or (":" in "".join(found) and any(map(may_run, found))):
                 return None
-            self._values += found
+        except TypeError:  # a list where a text should be; what reads it alone tells
+            return None
+        if count and not form.end:
+            return None
+        self._values += found
         return form
 
     def _special(self, index: int) -> int:
@@ -355,6 +331,8 @@ class _Writer:
             left -= 1
             index += 1
             if type(entry) is list and len(entry) == _FIELDS:
+                if type(entry[4]) is not int or type(entry[6]) is not int or entry[4] < 0 or entry[6] < 0:
+                    raise _UnusualError
                 left += entry[4] + entry[6]
         return index
 
@@ -366,13 +344,17 @@ class _Writer:
 
 
 @lru_cache(maxsize=4096)
-def _form(tag: str, namespace: str, *names: str) -> _Form | None:
-    """Say how an ordinary element of these attributes is written; None for others."""
+def _form(key: tuple[object, ...]) -> _Form | None:
+    """Say how an ordinary element of a tag, a namespace and names of attributes is written; None for others."""
+    texts = [part for part in key if isinstance(part, str)]
+    if len(texts) != len(key):
+        return None
+    tag, namespace, *names = texts
     void = tag in _SIMPLE_VOID and namespace == ""
     low = tag.lower()
     if not void and (low in _SPECIAL or low.endswith(":script")):
         return None
-    if served_tag(tag, namespace) != tag or not all(map(is_served, names)) or list(names) != sorted(set(names)):
+    if served_tag(tag, namespace) != tag or not all(map(is_served, names)) or names != sorted(set(names)):
         return None
     places = "".join([f' {name.replace("%", "%%")}="%s"' for name in names])
     start, end = f"<{tag}{places}>", "" if void else f"</{tag}>"
