@@ -43,6 +43,11 @@ def rerun_bundle(
     Questions to models go to `ask`, else to the responses in the bundle; no other model is asked. What cannot be read
     or rerun is told in the result.
     """
+    with collector_paused():
+        return _rerun_bundle(path, skills, only, ask)
+
+
+def _rerun_bundle(path: Path, skills: SkillRegistry, only: frozenset[str], ask: CompletionClient | None) -> BundleRerun:
     try:
         bundle = open_bundle(path)
     except TraceError as error:
@@ -53,13 +58,11 @@ def rerun_bundle(
     for attempt in bundle.trace.subgoal_traces:
         for usage in attempt.skills_used:
             if not only or usage.skill in only:
-                with collector_paused():
-                    use = rerun.use(attempt.id, usage)
+                use = rerun.use(attempt.id, usage)
                 uses.append(use)
                 operations.extend(_new_output(use))
     for intent in bundle.trace.page_intents if not only or INTENT_SKILL in only else ():
-        with collector_paused():
-            use = rerun.intent(intent)
+        use = rerun.intent(intent)
         uses.append(use)
         operations.extend(_new_intent(use))
     return BundleRerun(path=str(path), uses=tuple(uses), patch=TracePatch(operations=tuple(operations)))

@@ -182,7 +182,7 @@ def test_accepted_outputs_are_the_new_baseline(run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize("recorded", [1, True, 1.0], ids=["whole", "truth", "decimal"])
 def test_equal_numbers_of_another_kind_have_changed(run: Run, tmp_path: Path, recorded: JsonValue) -> None:
     """1, true and 1.0 are three values, though Python takes them for one."""
-    link = {"url": f"{URL}a", "text": "a", "kind": "internal", "rel": [], "new_window": False}
+    link: JsonValue = {"url": f"{URL}a", "text": "a", "kind": "internal", "rel": [], "new_window": False}
     shown = page(element("a", "a", href="/a"))
     write_bundle(tmp_path / "a", [(use(1, "extract_links", {"links": [link], "count": recorded}), shown)])
 
