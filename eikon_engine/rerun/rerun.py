@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from pydantic_core import PydanticSerializationError, to_json
+
 from eikon_engine.completions import ReplayExecutor
 from eikon_engine.completions.folder import RESPONSES_FOLDER, read_whole_folder
 from eikon_engine.divergence.json_diff import compare_outputs
@@ -14,6 +16,7 @@ from eikon_engine.rerun.report import BundleRerun, Change, UseRerun
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.collector import collector_paused
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput
 from eikon_engine.trace.patch import Operation, TracePatch
@@ -40,6 +43,11 @@ def rerun_bundle(
     Questions to models go to `ask`, else to the responses in the bundle; no other model is asked. What cannot be read
     or rerun is told in the result.
     """
+    with collector_paused():
+        return _rerun_bundle(path, skills, only, ask)
+
+
+def _rerun_bundle(path: Path, skills: SkillRegistry, only: frozenset[str], ask: CompletionClient | None) -> BundleRerun:
     try:
         bundle = open_bundle(path)
     except TraceError as error:
@@ -168,7 +176,7 @@ def _run(skill: Skill, page: SkillInput) -> tuple[Result, JsonValue]:
 def _compared(blank: UseRerun, result: Result, old: JsonValue, new: JsonValue) -> UseRerun:
     succeeds = isinstance(result, Succeeded)
     if succeeds is isinstance(blank.old_result, Succeeded):
-        if not succeeds or _text(old) == _text(new):
+        if not succeeds or _is_same(old, new):
             return blank.model_copy(update={"status": "unchanged", "new_result": result})
         changes = tuple(
             Change(kind=each.kind.value, path=each.path, old=each.expected, new=each.observed)
@@ -180,8 +188,17 @@ def _compared(blank: UseRerun, result: Result, old: JsonValue, new: JsonValue) -
     return blank.model_copy(update=update)
 
 
+def _is_same(old: JsonValue, new: JsonValue) -> bool:
+    """Tell whether two outputs are one JSON value; Python takes 1, 1.0 and true for equal, so their texts decide."""
+    try:
+        if old == new and to_json(old) == to_json(new):
+            return True
+    except PydanticSerializationError:
+        pass  # a text that is no Unicode, which only the slow writer writes
+    return _text(old) == _text(new)
+
+
 def _text(value: JsonValue) -> str:
-    """Return a text that is equal for equal outputs, types included; both are JSON, from a file and from a model."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 

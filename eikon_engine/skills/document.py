@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, SelectolaxError
@@ -12,8 +12,6 @@ from selectolax.lexbor import LexborHTMLParser, SelectolaxError
 from eikon_engine.errors import SkillError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from selectolax.lexbor import LexborNode
 
     from eikon_engine.skills.protocol import SkillInput
@@ -78,6 +76,8 @@ class Document:
     """Address that relative ones are resolved against."""
     origin: str
     """Scheme and host of the base address; empty when it has none."""
+    own_start: str
+    """What addresses of the page's own site start with; empty where relative addresses lead to another."""
 
     def select(self, css: str, purpose: str) -> tuple[LexborNode, ...]:
         """Return the elements a CSS selector matches, in document order.
@@ -111,8 +111,10 @@ def parse_document(page: SkillInput) -> Document:
     _open_shadow_roots(tree)
     url = page.url.encode("utf-8", "replace").decode()
     base_url = _base_url(tree, url)
-    origin = _ORIGIN.match(base_url)
-    return Document(tree=tree, url=url, base_url=base_url, origin="" if origin is None else origin.group())
+    found = _ORIGIN.match(base_url)
+    origin = "" if found is None else found.group()
+    own_start = f"{origin}/" if origin and url.startswith(f"{origin}/") else ""
+    return Document(tree=tree, url=url, base_url=base_url, origin=origin, own_start=own_start)
 
 
 def select_within(node: LexborNode, css: str, purpose: str) -> tuple[LexborNode, ...]:
@@ -148,6 +150,19 @@ def text_of(node: LexborNode, *, without: frozenset[str] = frozenset()) -> str:
     parts: list[str] = []
     _collect(node, (SILENT | without) if without else SILENT, parts)
     return clean("".join(parts))
+
+
+def texts_of(node: LexborNode, *, apart: frozenset[str]) -> tuple[str, str]:
+    """Return the text below an element, and what `text_of` returns without the tags in `apart`, read in one go."""
+    parts: list[str] = []
+    cut: list[slice] = []
+    _collect(node, SILENT, parts, _Apart(apart, cut))
+    whole = clean("".join(parts))
+    if not cut:
+        return whole, whole
+    for each in reversed(cut):
+        del parts[each]
+    return whole, clean("".join(parts))
 
 
 def is_shadow_root(node: LexborNode) -> bool:
@@ -210,29 +225,44 @@ def _base_url(tree: LexborHTMLParser, url: str) -> str:
         return url
 
 
-def _collect(node: LexborNode, silent: frozenset[str], parts: list[str]) -> None:
-    """Append the text below an element, a space around each block; no recursion, pages can be deep."""
-    stack: list[tuple[Iterator[LexborNode], str]] = [(node.iter(include_text=True), "")]
-    while stack:
-        children, closing = stack[-1]
-        for child in children:
-            tag = child.tag or ""
-            if tag == "-text":
-                parts.append(child.text_content or "")
-            elif tag != "-comment" and (tag not in silent or is_shadow_root(child)):
-                space = "" if tag in INLINE else " "
-                parts.append(space)
-                only = child.first_child
-                if only is None:
-                    continue
-                if only.next is None and only.is_text_node:
-                    parts.append(f"{only.text_content or ''}{space}")
-                else:
-                    stack.append((child.iter(include_text=True), space))
-                    break
-        else:
+class _Apart(NamedTuple):
+    """What is noted of elements whose text is wanted and not wanted."""
+
+    tags: frozenset[str]
+    places: list[slice]
+    """Where their parts stand."""
+
+
+def _collect(node: LexborNode, silent: frozenset[str], parts: list[str], apart: _Apart | None = None) -> None:
+    """Append the text below an element, a space around each block; pages can be deep.
+
+    No recursion but one level, for elements that stand apart.
+    """
+    around: list[tuple[LexborNode | None, str]] = []
+    child, closing = node.first_child, ""
+    while child is not None or around:
+        if child is None:
             parts.append(closing)
-            stack.pop()
+            child, closing = around.pop()
+            continue
+        tag, current = child.tag or "", child
+        child = current.next
+        if tag == "-text":
+            parts.append(current.text_content or "")
+        elif tag != "-comment" and (tag not in silent or is_shadow_root(current)):
+            space = "" if tag in INLINE else " "
+            if apart and tag in apart.tags:
+                begin = len(parts)
+                parts.append(space)
+                _collect(current, silent, parts)
+                parts.append(space)
+                apart.places.append(slice(begin, len(parts)))
+            elif (first := current.first_child) is not None:
+                parts.append(space)
+                around.append((child, closing))
+                child, closing = first, space
+            else:
+                parts.append(space)
 
 
 def _unique_id(document: Document, node: LexborNode) -> str | None:

@@ -16,7 +16,7 @@ from eikon_engine.skills.scope import scopes
 from eikon_engine.skills.typed_skill import Output, TypedSkill
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from selectolax.lexbor import LexborNode
 
@@ -104,18 +104,14 @@ def _link(document: Document, node: LexborNode) -> Link:
     url = document.absolute(href)
     return Link(
         url=url,
-        text=_text(node),
+        text=text_of(node) or _label(node, attributes),
         kind=_kind(document, href, url, is_download="download" in attributes),
         rel=tuple((attributes.get("rel") or "").lower().split()),
         new_window=(attributes.get("target") or "").lower() == "_blank",
     )
 
 
-def _text(node: LexborNode) -> str:
-    text = text_of(node)
-    if text:
-        return text
-    attributes = node.attributes
+def _label(node: LexborNode, attributes: Mapping[str, str | None]) -> str:
     picture = node.css_first("img[alt],svg[aria-label]")
     shown = picture.attributes if picture is not None else {}
     named = (attributes.get("aria-label"), shown.get("alt"), shown.get("aria-label"))
@@ -125,8 +121,7 @@ def _text(node: LexborNode) -> str:
 def _kind(document: Document, href: str, url: str | None, *, is_download: bool) -> LinkKind:
     if url is None:
         return "malformed"
-    own = f"{document.origin}/"
-    if document.origin and url.startswith(own) and document.url.startswith(own) and "#" not in url:
+    if document.own_start and url.startswith(document.own_start) and "#" not in url:
         return "download" if is_download or _FILE.search(url.partition("?")[0]) else "internal"
     return _kind_by_parts(document, href, url, is_download=is_download)
 

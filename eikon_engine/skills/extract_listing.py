@@ -8,25 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Final
 from pydantic import Field
 
 from eikon_engine.errors import SkillError
-from eikon_engine.skills.document import Document, parent_element, select_within, text_of
+from eikon_engine.skills.document import Document, parent_element, select_within, text_of, texts_of
 from eikon_engine.skills.listing_group import find_listing
 from eikon_engine.skills.parameters import Parameters
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.skills.typed_skill import Output, TypedSkill
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from selectolax.lexbor import LexborNode
 
 _NAME: Final = "extract_listing"
-_HEADINGS: Final = "h1,h2,h3,h4,h5,h6,[role=heading]"
+_PARTS: Final = "h1,h2,h3,h4,h5,h6,[role=heading],a[href],img"
+_HEADINGS: Final = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _CROSSED_OUT: Final = frozenset({"del", "s", "strike"})
 _SIGNS: Final = r"(?:[$€£¥₹₽₩₺₪₴฿]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|CAD|AUD)\b|\b(?:zł|kr|Kč)(?!\w))"
 _AMOUNT: Final = r"\d{1,3}(?:[ .,'\u2019]\d{3})*(?:[.,]\d{1,2})?(?!\d)|\d+(?:[.,]\d{1,2})?(?!\d)"
 _PRICE: Final = re.compile(rf"{_SIGNS} ?-?(?:{_AMOUNT})|(?<![\d.,])(?:{_AMOUNT}) ?{_SIGNS}")
-_PRICE_STARTS: Final = re.compile(r"[\d$€£¥₹₽₩₺₪₴฿UEGCJSNDPAzkK]")
-"""The first characters of prices: looking at these places alone is quicker than `_PRICE.search`."""
+_PRICE_STARTS: Final = re.compile(
+    r"[\d$€£¥₹₽₩₺₪₴฿UEGCJSNDPAzkK](?:(?<=[^A-Zzk\d])|(?<=\d)(?<![\d.,]\d)"
+    r"|(?<=[A-Z])(?=[A-Z]{2} ?-?\d)|(?<=[zkK])(?=[łrč] ?-?\d))"
+)
+"""Where a price may begin: looking at these places alone is quicker than `_PRICE.search`."""
 _NO_ADDRESS: Final = ("#", "javascript:")
 
 
@@ -95,14 +99,15 @@ class ExtractListing(TypedSkill[ListingParameters, Listing]):
 
 
 def _item(document: Document, card: LexborNode, fields: Mapping[str, str] | None) -> Card:
-    heading = card.css_first(_HEADINGS)
-    link = _link(card, heading)
-    text = text_of(card)
+    parts = card.css(_PARTS)
+    heading = next(filter(_is_heading, parts), None)
+    link = _link(card, heading, parts)
+    text, valid = texts_of(card, apart=_CROSSED_OUT)
     return Card(
         title=_title(card, heading, link),
         url=document.absolute(link.attributes.get("href")) if link is not None else None,
-        price=_price(card, text),
-        image=_image(document, card),
+        price=find_price(valid),
+        image=_image(document, parts),
         text=text,
         fields=None if fields is None else {name: _field(card, name, css) for name, css in fields.items()},
     )
@@ -117,7 +122,11 @@ def _title(card: LexborNode, heading: LexborNode | None, link: LexborNode | None
     return (pictured.attributes.get("alt") or None) if pictured is not None else None
 
 
-def _link(card: LexborNode, heading: LexborNode | None) -> LexborNode | None:
+def _is_heading(node: LexborNode) -> bool:
+    return node.tag in _HEADINGS or node.attributes.get("role") == "heading"
+
+
+def _link(card: LexborNode, heading: LexborNode | None, parts: Sequence[LexborNode]) -> LexborNode | None:
     """Choose the link in the heading, else the one around it, else the card's own, else its first."""
     if heading is not None:
         inside = next((node for node in heading.css("a[href]") if _leads_somewhere(node)), None)
@@ -130,17 +139,12 @@ def _link(card: LexborNode, heading: LexborNode | None) -> LexborNode | None:
             around = parent_element(around)
     if card.tag == "a" and _leads_somewhere(card):
         return card
-    return next((node for node in card.css("a[href]") if _leads_somewhere(node)), None)
+    return next((node for node in parts if node.tag == "a" and _leads_somewhere(node)), None)
 
 
 def _leads_somewhere(link: LexborNode) -> bool:
     href = (link.attributes.get("href") or "").strip()
     return bool(href) and not href.lower().startswith(_NO_ADDRESS)
-
-
-def _price(card: LexborNode, text: str) -> str | None:
-    valid = text_of(card, without=_CROSSED_OUT) if card.css_first("del,s,strike") is not None else text
-    return find_price(valid)
 
 
 def find_price(text: str) -> str | None:
@@ -152,9 +156,11 @@ def find_price(text: str) -> str | None:
     return None
 
 
-def _image(document: Document, card: LexborNode) -> str | None:
-    for image in card.css("img"):
-        attributes = image.attributes
+def _image(document: Document, parts: Sequence[LexborNode]) -> str | None:
+    for part in parts:
+        if part.tag != "img":
+            continue
+        attributes = part.attributes
         for source in (attributes.get("src"), attributes.get("data-src")):
             if source and not source.lstrip().lower().startswith("data:"):
                 return document.absolute(source)

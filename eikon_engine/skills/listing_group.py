@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.skills.document import Document, is_shadow_root, parent_element, selector_of, text_of
@@ -79,17 +81,21 @@ def _groups(document: Document) -> list[_Group]:
     members: dict[_Signature, dict[int, LexborNode]] = {}
     seen: set[int] = set()
     for mark in document.tree.css(CARD_MARKS):
-        chain: list[LexborNode] = []
+        chain: dict[int, tuple[LexborNode, LexborNode | None]] = {}
         current: LexborNode | None = mark
         while current is not None and (identity := current.mem_id) not in seen and identity not in outside:
-            chain.append(current)
+            parent = current.parent
+            chain[identity] = (current, parent)
             seen.add(identity)
-            current = parent_element(current)
+            current = parent if parent is not None and parent.is_element_node else None
         if current is not None and current.mem_id in outside:
-            outside.update(node.mem_id for node in chain)
+            outside.update(chain)
             continue
-        for node in chain:
-            _enter(members, node)
+        for identity, (node, parent) in chain.items():
+            tag = node.tag or ""
+            if tag not in _NEVER_CARDS and parent is not None and not is_shadow_root(node):
+                signature = (parent.mem_id, tag, _kinds(node.attributes.get("class") or ""))
+                members.setdefault(signature, {})[identity] = node
     alike = [(signature, tuple(found.values())) for signature, found in members.items() if _repeats(signature, found)]
     return [_Group(tag, classes, found, order) for order, ((_, tag, classes), found) in enumerate(alike)]
 
@@ -98,23 +104,16 @@ def _repeats(signature: _Signature, found: dict[int, LexborNode]) -> bool:
     return len(found) >= _FEWEST and bool(_PLAIN_TAG.fullmatch(signature[1]))
 
 
-def _enter(members: dict[_Signature, dict[int, LexborNode]], node: LexborNode) -> None:
-    tag = node.tag or ""
-    parent = node.parent
-    if tag in _NEVER_CARDS or parent is None or is_shadow_root(node):
-        return
-    signature = (parent.mem_id, tag, _kinds(node))
-    members.setdefault(signature, {})[node.mem_id] = node
-
-
-def _kinds(node: LexborNode) -> tuple[str, ...]:
-    tokens = (node.attributes.get("class") or "").split()
+@lru_cache(maxsize=1024)
+def _kinds(classes: str) -> tuple[str, ...]:
+    tokens = classes.split()
     return tuple(sorted({token for token in tokens if token not in _STATES and "--" not in token}))
 
 
 def _is_rich(group: _Group) -> bool:
-    rich = sum(_says_more_than_links(member) for member in group.members)
-    return 2 * rich >= len(group.members)
+    enough = (len(group.members) + 1) // 2
+    rich = filter(_says_more_than_links, group.members)
+    return sum(1 for _ in islice(rich, enough)) == enough
 
 
 def _says_more_than_links(node: LexborNode) -> bool:

@@ -111,12 +111,12 @@ class BlobStore:
         self.get(ref)
 
     def _read(self, ref: BlobRef) -> bytes:
-        if not self.has(ref):
-            message = f"{self.path(ref)}: the blob is missing; restore the bundle or record it again"
-            raise AttachmentMissingError(message)
         try:
             return self.path(ref).read_bytes()
         except OSError as error:
+            if not self.has(ref):
+                message = f"{self.path(ref)}: the blob is missing; restore the bundle or record it again"
+                raise AttachmentMissingError(message) from error
             raise AttachmentCorruptError(self._corrupt(ref, f"it cannot be read ({error.strerror})")) from error
 
     def _corrupt(self, ref: BlobRef, found: str) -> str:

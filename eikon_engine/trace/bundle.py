@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from eikon_engine.errors import AttachmentMissingError
+from eikon_engine.errors import AttachmentMissingError, BundlePathError
 from eikon_engine.trace.actions import SetInputFiles
 from eikon_engine.trace.blobs import BlobRef, BlobStore
 from eikon_engine.trace.bundle_path import inside
@@ -116,14 +117,27 @@ def _is_there(path: Path, kind: Kind) -> bool:
 
 def _check_blobs(root: Path, trace: ExecutionTrace) -> None:
     seen: set[tuple[str, str]] = set()
+    own = {store: _own_files(root, store) for store in (DOM_FOLDER, FILES_FOLDER)}
     for use in _blobs(trace):
         if (use.store, use.ref.sha256) in seen:
             continue
         seen.add((use.store, use.ref.sha256))
-        relative = f"{use.store}/{use.ref.sha256}.zst"
+        name = f"{use.ref.sha256}.zst"
+        if name in own[use.store]:
+            continue
+        relative = f"{use.store}/{name}"
         inside(root, relative, use.field)
         if not BlobStore(root / use.store).has(use.ref):
             raise AttachmentMissingError(_missing(use.field, relative))
+
+
+def _own_files(root: Path, store: str) -> frozenset[str]:
+    """Name the files of a folder of the bundle that are no links; none where the folder leads out or is not there."""
+    try:
+        with os.scandir(inside(root, store)) as entries:
+            return frozenset([entry.name for entry in entries if entry.is_file(follow_symlinks=False)])
+    except (BundlePathError, OSError):
+        return frozenset()
 
 
 def _missing(field: str, relative: str) -> str:

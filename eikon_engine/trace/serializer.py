@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from pydantic import ValidationError
 
 from eikon_engine.errors import TraceError, TraceMissingError, TraceVersionError
+from eikon_engine.trace.collector import collector_paused
 from eikon_engine.trace.execution import TRACE_VERSION, ExecutionTrace
 from eikon_engine.trace.field_errors import field_error, shown, syntax_error, trace_error
 from eikon_engine.trace.journal import JOURNAL_FILE, read_journal
@@ -18,7 +17,6 @@ from eikon_engine.trace.migrations.chain import READABLE_VERSIONS, migrate
 from eikon_engine.trace.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 TRACE_FILE: Final = "trace.json"
@@ -89,7 +87,7 @@ def parse_trace(text: str | bytes, source: str) -> ExecutionTrace:
         TraceVersionError: no version that can be read.
     """
     data = text.encode(errors="surrogatepass") if isinstance(text, str) else text
-    with _collector_paused():
+    with collector_paused():
         return _parsed(data, source)
 
 
@@ -123,21 +121,6 @@ def write_trace(trace: ExecutionTrace, path: Path) -> None:
 def trace_bytes(trace: ExecutionTrace) -> bytes:
     """Return the one text of a trace."""
     return trace.model_dump_json(indent=1).encode() + b"\n"
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking a growing trace again and again, which takes five sixths of the time.
-
-    Values of a trace are trees, so there is nothing to collect while one is built.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _may_be_current(data: bytes) -> bool:

@@ -19,7 +19,8 @@ from eikon_engine.rerun.report import RerunReport
 from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
-from tests.rerun.recorded import element, page, use, write_bundle
+from eikon_engine.trace.json_value import JsonValue
+from tests.rerun.recorded import URL, element, page, use, write_bundle
 from tests.sites.model_server import answer_text, serve_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,7 +125,7 @@ def run_apart(site: Path, source: str, *arguments: str) -> subprocess.CompletedP
 def test_a_change_of_a_skill_shows_exactly_the_pages_it_changes(bundles: Path, site: Path, run: Run) -> None:
     """Of 240 stored pages, unchanged before, every seventh changes, no other; accepted, none does any more."""
     before = run_apart(site, SKILL, "rerun", str(bundles), "--jobs", "2")
-    after = run_apart(site, CHANGED, "rerun", str(bundles), "--jobs", "1", "--json")
+    after = run(CHANGED, "rerun", str(bundles), "--jobs", "1", "--json")
     shown = run(CHANGED, "rerun", str(bundles), "--jobs", "1")
 
     report = RerunReport.model_validate_json(after.stdout)
@@ -176,6 +177,18 @@ def test_accepted_outputs_are_the_new_baseline(run: Run, tmp_path: Path) -> None
     assert "stale now: 1 certificate, first that of" in accepted.stderr
     assert (first.output, first.version, second) == ({"price": "€ 0"}, 2, untouched)
     assert (again.returncode, again.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("recorded", [1, True, 1.0], ids=["whole", "truth", "decimal"])
+def test_equal_numbers_of_another_kind_have_changed(run: Run, tmp_path: Path, recorded: JsonValue) -> None:
+    """1, true and 1.0 are three values, though Python takes them for one."""
+    link: JsonValue = {"url": f"{URL}a", "text": "a", "kind": "internal", "rel": [], "new_window": False}
+    shown = page(element("a", "a", href="/a"))
+    write_bundle(tmp_path / "a", [(use(1, "extract_links", {"links": [link], "count": recorded}), shown)])
+
+    done = run(SKILL, "rerun", str(tmp_path))
+
+    assert done.returncode == (0 if type(recorded) is int else 1)
 
 
 def test_an_unreadable_bundle_hides_no_other_and_decides_the_status(run: Run, tmp_path: Path) -> None:

@@ -6,18 +6,16 @@ there what it always raises.
 
 from __future__ import annotations
 
-import gc
-import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 
 from eikon_engine.errors import TraceFieldError
+from eikon_engine.trace.collector import collector_paused
 from eikon_engine.trace.dom.digest import SNAPSHOT_FORMAT, snapshot_from_json
-from eikon_engine.trace.dom.flat import read_entry
+from eikon_engine.trace.dom.flat import Head, read_entry, read_extras
 from eikon_engine.trace.dom.html import (
     EMBEDDERS,
     EMPTIED,
@@ -40,14 +38,13 @@ from eikon_engine.trace.dom.html import (
     style_text,
     text_state,
 )
-from eikon_engine.trace.dom.tree import TEXT, VERBATIM, DomNode
+from eikon_engine.trace.dom.tree import TEXT, VERBATIM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
-_Count: TypeAlias = Annotated[int, Field(ge=0)]
-_Element: TypeAlias = tuple[str, str, tuple[str, ...], list[Any], _Count, Literal["", "open", "closed"], _Count]
-_Entry: TypeAlias = Annotated[str | _Element | tuple[str], Field(union_mode="left_to_right")]
+_Entry: TypeAlias = Any
+"""What stands in the list of nodes: JSON of any shape, until it was looked at."""
 
 _SPECIAL: Final = (
     frozenset(
@@ -62,35 +59,9 @@ _SPECIAL: Final = (
 _SIMPLE_VOID: Final = VOID - EMBEDDERS - {"meta"}
 _REPLACED: Final = frozenset({"style", "textarea"}) | EMPTIED
 _FIELDS: Final = 7
-_SPECIAL_VALUE: Final = re.compile(r'[&<>":]')
-
-
-class _Stored(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-
-class _Extras(_Stored):
-    canvas: list[tuple[int, str]]
-    flips: list[int] = []
-    frames: list[tuple[int, int]]
-    scroll: list[tuple[int, float, float]]
-
-
-class _Frame(_Stored):
-    doctype: str
-    extras: _Extras
-    name: str
-    nodes: list[_Entry]
-    path: str
-    url: str
-
-
-class _Snapshot(_Stored):
-    format: Literal[1]
-    frames: Annotated[list[_Frame], Field(min_length=1)]
-
-
-assert SNAPSHOT_FORMAT == 1  # noqa: S101 - what `_Snapshot` reads
+_VALUE: Final = "%s"
+_BETWEEN: Final = "\x00"
+"""Parts values while all are escaped at once; no page has it, and where one has, it is dropped (`joined`)."""
 
 
 class StoredFrame(NamedTuple):
@@ -113,25 +84,54 @@ def plain_frames(raw: bytes) -> dict[str, StoredFrame]:
         TraceFieldError: another shape than the format's.
     """
     try:
-        with _collector_paused():
-            snapshot = _Snapshot.model_validate_json(raw)
-            pages = [(frame.path, StoredFrame(_Writer(frame).page(), frame.url)) for frame in snapshot.frames]
-    except (ValidationError, _UnusualError):
+        with collector_paused():
+            pages = _quick_pages(raw)
+    except (ValueError, TraceFieldError, _UnusualError):
         frames = snapshot_from_json(raw).frames
         pages = [(frame.path, StoredFrame(render_plain_html(frame), frame.url)) for frame in frames]
     return dict(reversed(pages))  # of two frames of one path the first counts
 
 
+def _quick_pages(raw: bytes) -> list[tuple[str, StoredFrame]]:
+    """Read and write all frames.
+
+    Raises:
+        ValueError: it is no JSON.
+        TraceFieldError: the extras have another shape than the format's.
+        _UnusualError: it has to go the long way.
+    """
+    match from_json(raw):
+        case {"format": int(version), "frames": [_, *_] as frames, **more} if version == SNAPSHOT_FORMAT and not more:
+            return [_quick_page(frame) for frame in frames]
+        case _:
+            raise _UnusualError
+
+
+def _quick_page(frame: object) -> tuple[str, StoredFrame]:
+    match frame:
+        case {
+            "path": str(path),
+            "url": str(url),
+            "name": str(),
+            "doctype": str(doctype),
+            "nodes": list(nodes),
+            "extras": extras,
+            **more,
+        } if not more:
+            read_extras(extras)
+            return path, StoredFrame(_Writer(doctype, nodes).page(), url)
+        case _:
+            raise _UnusualError
+
+
 class _Form(NamedTuple):
-    """How ordinary elements of one tag with the same attributes are written."""
+    """How ordinary elements of one tag with the same attributes are written, a `%s` for each value."""
 
     start: str
-    """With a `%s` for each value."""
     end: str
     """Empty for elements without an end."""
-
-
-_UNKNOWN: Final = _Form("", "")
+    around_text: str
+    """The element around a single text; empty for elements without an end."""
 
 
 @dataclass(slots=True)
@@ -147,17 +147,22 @@ class _Select:
 
 
 class _Writer:
-    """Write one document, entry by entry."""
+    """Write one document, entry by entry.
 
-    def __init__(self, frame: _Frame) -> None:
+    The page is a template with a `%s` for each text and value, so that all of them are escaped at once.
+    """
+
+    def __init__(self, doctype: str, nodes: list[_Entry]) -> None:
         """Begin with the doctype."""
-        self._nodes = frame.nodes
-        self._out = [doctype_of(frame.doctype)]
-        self._forms: dict[tuple[str, str, tuple[str, ...]], _Form | None] = {}
+        self._nodes = nodes
+        self._template: list[str] = []
+        self._values: list[str] = []
+        self._forms: dict[tuple[str, ...], _Form | None] = {}
         """By tag, namespace and names of the attributes."""
         self._levels: list[tuple[int, str]] = []
         """The elements around: how many nodes are left of each, and what is written after them."""
         self._selects: list[_Select] = []
+        self._literally(doctype_of(doctype))
 
     def page(self) -> str:
         """Write the whole document.
@@ -165,147 +170,139 @@ class _Writer:
         Raises:
             _UnusualError: it has to go the long way.
         """
-        out, levels = self._out, self._levels
+        nodes, template, values, levels = self._nodes, self._template, self._values, self._levels
         left, end = self._root()
-        resume = 1
-        for index, entry in enumerate(self._nodes):
-            if index < resume:
-                continue
+        index, total = 1, len(nodes)
+        while index < total:
             while left == 0:
                 if not levels:
                     raise _UnusualError
-                out.append(end)
+                template.append(end)
                 left, end = levels.pop()
             left -= 1
-            if isinstance(entry, str):
-                special = "&" in entry or "<" in entry or ">" in entry or '"' in entry
-                out.append(escaped(entry) if special else entry)
-            elif len(entry) != 1 and (closing := self._started(entry)) is not None:
-                if entry[4]:
-                    levels.append((left, end))
-                    left, end = entry[4], closing
-                else:
-                    out.append(closing)
-            else:
+            entry = nodes[index]
+            if type(entry) is str:
+                template.append(_VALUE)
+                values.append(entry)
+                index += 1
+            elif (form := self._form_of(entry)) is None:
                 levels.append((left, end))
-                resume = self._special(index)
+                index = self._special(index)
                 left, end = levels.pop()
+            elif (count := entry[4]) == 0:
+                template.append(form.start)
+                template.append(form.end)
+                index += 1
+            elif count == 1 and index + 1 < total and type(text := nodes[index + 1]) is str:
+                template.append(form.around_text)
+                values.append(text)
+                index += 2
+            else:
+                template.append(form.start)
+                levels.append((left, end))
+                left, end = count, form.end
+                index += 1
         while left == 0:
-            out.append(end)
+            template.append(end)
             if not levels:
-                return joined(out)
+                return joined(("".join(template) % tuple(_all_escaped(values)),))
             left, end = levels.pop()
         raise _UnusualError
 
     def _root(self) -> tuple[int, str]:
-        root = self._nodes[0] if self._nodes else ""
-        if len(root) != _FIELDS or isinstance(root, str) or root[:2] != ("html", "") or root[5]:
+        root = self._head(0)
+        if root is None or (root.tag, root.namespace, root.mode) != ("html", "", ""):
             raise _UnusualError
-        self._out.append(start_tag(self._node(0)))
+        self._literally(start_tag(root.node((), None)))
         index = 1
-        for _ in range(root[4]):
+        for _ in range(root.count):
             child = self._entry(index)
-            if len(child) == _FIELDS and child[0] == "head" and not isinstance(child, str):
+            if type(child) is list and len(child) == _FIELDS and child[0] == "head":
                 break
             index = self._after(index)
         else:
-            self._out.append(added_head(PLAIN_HEAD))
-        return root[4], "</html>"
+            self._literally(added_head(PLAIN_HEAD))
+        return root.count, "</html>"
 
-    def _started(self, entry: _Element) -> str | None:
-        """Write the start of an ordinary element and return its end; write nothing and return None for others."""
-        tag, namespace, attributes, state, count, mode, _ = entry
-        if state or mode:
+    def _form_of(self, entry: _Entry) -> _Form | None:
+        """Return how an ordinary element is written, and note its values; None, and nothing noted, for others."""
+        if type(entry) is not list or len(entry) != _FIELDS:
             return None
-        key = (tag, namespace, attributes[::2])
-        form = self._forms.get(key, _UNKNOWN)
-        if form is _UNKNOWN:
-            form = self._forms[key] = _form(*key)
-        if form is None or (count and not form.end) or len(attributes) % 2:
+        tag, namespace, attributes, state, count, mode, inner = entry
+        numbered = type(count) is int and type(inner) is int
+        if state != [] or mode != "" or inner or not numbered or type(attributes) is not list:
             return None
-        if not attributes:
-            self._out.append(form.start)
-            return form.end
-        values: tuple[str, ...] = attributes[1::2]
-        if _SPECIAL_VALUE.search("".join(values)):
-            if any(map(may_run, values)):
+        try:
+            key = (tag, namespace, *attributes[::2])
+            form = self._forms[key] if key in self._forms else self._forms.setdefault(key, _form(key))
+            found = attributes[1::2]
+            if form is None or len(attributes) % 2 or (":" in "".join(found) and any(map(may_run, found))):
                 return None
-            values = tuple(map(escaped, values))
-        self._out.append(form.start % values)
-        return form.end
+        except TypeError:  # a list where a text should be; what reads it alone tells
+            return None
+        if count and not form.end:
+            return None
+        self._values += found
+        return form
 
     def _special(self, index: int) -> int:
         """Write what is more than a start, nodes and an end; leave what is open on `levels`, return the next place."""
-        entry = self._entry(index)
-        if len(entry) == 1 or isinstance(entry, str):
-            self._out.append(escaped(entry[0]))
+        head = self._head(index)
+        if head is None:
+            self._literally(escaped(self._entry(index)[0]))
             return index + 1
-        if entry[0] == "option" and self._is_quick_option(entry, index):
-            return index + 1
-        node = self._node(index)
-        after = self._after(index)
+        node = head.node((), None)
         if node.tag == NO_ELEMENT or is_dropped(node):
-            return self._skipped(index, after)
+            return self._skipped(index, self._after(index))
         tag = served_tag(node.tag, node.namespace)
         if tag == "select" and node.namespace == "":
             chosen = node.state_of("selected")
             wanted = frozenset(chosen) if isinstance(chosen, tuple) else frozenset()
-            self._selects.append(_Select(after, wanted))
-        self._out.append(start_tag(node, selected=node.tag == "option" and self._is_chosen(index)))
-        return self._content(index, after, node, tag)
+            self._selects.append(_Select(self._after(index), wanted))
+        self._literally(start_tag(node, selected=head.tag == "option" and self._is_chosen(index)))
+        return self._content(index, head, tag)
 
-    def _is_quick_option(self, entry: _Element, index: int) -> bool:
-        """Write an option without anything unusual; write nothing and return False for others."""
-        _, namespace, attributes, state, count, mode, _ = entry
-        if state or mode or len(attributes) % 2 or any(map(may_run, attributes[1::2])):
-            return False
-        start = _start_form("option", namespace, attributes[::2])
-        if start is None:
-            return False
-        chosen = ' selected=""' if self._is_chosen(index) else ""
-        self._out.append(f"{(start % tuple(map(escaped, attributes[1::2])))[:-1]}{chosen}>")
-        self._levels.append((count, "</option>"))
-        return True
-
-    def _content(self, index: int, after: int, node: DomNode, tag: str) -> int:
-        entry = self._entry(index)
-        count, mode, inner = cast("tuple[int, str, int]", entry[4:])
-        html_tag = "" if node.namespace else tag
+    def _content(self, index: int, head: Head, tag: str) -> int:
+        html_tag = "" if head.namespace else tag
         if html_tag in VOID:
-            return self._skipped(index + 1, after)
+            return self._skipped(index + 1, self._after(index))
         if html_tag in _REPLACED:
-            if mode:
+            if head.mode:
                 raise _UnusualError
-            self._out.append(self._replaced(index, count, node, html_tag))
-            return self._skipped(index + 1, after)
+            self._literally(self._replaced(index, head, html_tag))
+            return self._skipped(index + 1, self._after(index))
         newline = "\n" if html_tag in NEWLINE_EATERS else ""
-        self._out.append(PLAIN_HEAD if html_tag == "head" else "")
-        self._levels.append((count, f"</{tag}>"))
-        if mode:
-            self._out.append(SHADOW_START)
-            self._levels.append((inner, f"{SHADOW_END}{newline}"))
+        self._literally(PLAIN_HEAD if html_tag == "head" else "")
+        self._levels.append((head.count, f"</{tag}>"))
+        if head.mode:
+            self._literally(SHADOW_START)
+            self._levels.append((head.inner, f"{SHADOW_END}{newline}"))
         else:
-            self._out.append(newline)
+            self._literally(newline)
         return index + 1
 
-    def _replaced(self, index: int, count: int, node: DomNode, tag: str) -> str:
+    def _replaced(self, index: int, head: Head, tag: str) -> str:
         """Return what is written in the place of an element's nodes, and its end."""
         if tag == "textarea":
-            return f"\n{escaped(text_state(node, 'value'))}</textarea>"
+            return f"\n{escaped(text_state(head.node((), None), 'value'))}</textarea>"
         if tag != "style":
             return f"</{tag}>"
-        texts = [self._entry(place) for place in range(index + 1, index + 1 + count)]
-        if any(len(text) != 1 and not isinstance(text, str) for text in texts):
+        return f"{style_text(self._text(place) for place in range(index + 1, index + 1 + head.count))}</style>"
+
+    def _text(self, index: int) -> str:
+        entry = self._entry(index)
+        if type(entry) is str:
+            return entry
+        if self._head(index) is not None:
             raise _UnusualError
-        return f"{style_text(text if isinstance(text, str) else text[0] for text in texts)}</style>"
+        return str(entry[0])
 
     def _skipped(self, index: int, after: int) -> int:
         """Write nothing of some nodes; options among them count for the select boxes around."""
-        if self._selects:
-            for place in range(index, after):
-                entry = self._entry(place)
-                if len(entry) == _FIELDS and not isinstance(entry, str) and entry[0] == "option":
-                    self._is_chosen(place)
+        for place in range(index, after):
+            head = self._head(place)
+            if head is not None and head.tag == "option":
+                self._is_chosen(place)
         return after
 
     def _is_chosen(self, index: int) -> bool:
@@ -317,16 +314,14 @@ class _Writer:
                 select.options += 1
         return chosen
 
-    def _node(self, index: int) -> DomNode:
-        """Make an element without what is below it."""
-        entry = self._entry(index)
-        try:
-            head = read_entry([list(part) if isinstance(part, tuple) else part for part in entry], index)
-        except TraceFieldError as error:
-            raise _UnusualError from error
-        if isinstance(head, DomNode):
-            raise _UnusualError
-        return head.node((), None)
+    def _literally(self, markup: str) -> None:
+        """Write what is no template."""
+        self._template.append(markup.replace("%", "%%"))
+
+    def _head(self, index: int) -> Head | None:
+        """Read an element without what is below it; None for a text."""
+        found = read_entry(self._entry(index), index)
+        return found if isinstance(found, Head) else None
 
     def _after(self, index: int) -> int:
         """Return the place after a node and all below it."""
@@ -335,11 +330,13 @@ class _Writer:
             entry = self._entry(index)
             left -= 1
             index += 1
-            if len(entry) == _FIELDS and not isinstance(entry, str):
+            if type(entry) is list and len(entry) == _FIELDS:
+                if type(entry[4]) is not int or type(entry[6]) is not int or entry[4] < 0 or entry[6] < 0:
+                    raise _UnusualError
                 left += entry[4] + entry[6]
         return index
 
-    def _entry(self, index: int) -> str | _Element | tuple[str]:
+    def _entry(self, index: int) -> _Entry:
         try:
             return self._nodes[index]
         except IndexError as error:
@@ -347,31 +344,25 @@ class _Writer:
 
 
 @lru_cache(maxsize=4096)
-def _form(tag: str, namespace: str, names: tuple[str, ...]) -> _Form | None:
-    """Say how an ordinary element is written; None for others."""
+def _form(key: tuple[object, ...]) -> _Form | None:
+    """Say how an ordinary element of a tag, a namespace and names of attributes is written; None for others."""
+    texts = [part for part in key if isinstance(part, str)]
+    if len(texts) != len(key):
+        return None
+    tag, namespace, *names = texts
     void = tag in _SIMPLE_VOID and namespace == ""
     low = tag.lower()
     if not void and (low in _SPECIAL or low.endswith(":script")):
         return None
-    start = _start_form(tag, namespace, names)
-    return None if start is None else _Form(start, "" if void else f"</{tag}>")
-
-
-def _start_form(tag: str, namespace: str, names: tuple[str, ...]) -> str | None:
-    """Return a start tag with a place for each value; None if a name or the tag is not served as it is."""
-    if served_tag(tag, namespace) != tag or not all(map(is_served, names)) or list(names) != sorted(set(names)):
+    if served_tag(tag, namespace) != tag or not all(map(is_served, names)) or names != sorted(set(names)):
         return None
     places = "".join([f' {name.replace("%", "%%")}="%s"' for name in names])
-    return f"<{tag}{places}>"
+    start, end = f"<{tag}{places}>", "" if void else f"</{tag}>"
+    return _Form(start, end, "" if void else f"{start}{_VALUE}{end}")
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep the garbage collector from walking the growing lists again and again: there is nothing to collect."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+def _all_escaped(values: list[str]) -> Iterable[str]:
+    text = _BETWEEN.join(values)
+    if text.count(_BETWEEN) != len(values) - 1:
+        return map(escaped, values)
+    return escaped(text).split(_BETWEEN)

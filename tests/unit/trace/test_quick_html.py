@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,60 @@ def test_a_snapshot_that_is_none_raises_what_it_always_raises(change: object) ->
         plain_frames(raw)
 
     assert (type(quick.value), quick.value.message) == (type(slow.value), slow.value.message)
+
+
+PARTS: st.SearchStrategy[object] = st.sampled_from(
+    (
+        "",
+        "x",
+        "div",
+        "open",
+        "&",
+        0,
+        1,
+        2,
+        -1,
+        1.0,
+        0.0,
+        True,
+        False,
+        None,
+        [],
+        ["a"],
+        ["a", "b"],
+        ["a", 1],
+        [[], ""],
+        {},
+    )
+)
+ENTRIES = st.one_of(PARTS, st.tuples(*[PARTS] * 7).map(list))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 6), PARTS), max_size=2), st.lists(ENTRIES, max_size=1))
+@settings(max_examples=300, deadline=None)
+def test_both_ways_find_the_same_faults(changes: list[tuple[int, int, object]], more: list[object]) -> None:
+    """Whatever stands in the place of a part of a node, both ways give one page, or one error."""
+    below = (DomNode(tag="p", attributes=(("class", "a"),), children=(text_node("x"), DomNode(tag="br"))),)
+    root = DomNode(tag="html", children=(DomNode(tag="noscript", children=below), *below))
+    frame = FrameSnapshot(path="", url="", name="", doctype="html", root=root)
+    plain = json.loads(snapshot_json(PageSnapshot(frames=(frame,))))
+    nodes = plain["frames"][0]["nodes"]
+    for node, part, value in changes:
+        if isinstance(nodes[node], list):
+            nodes[node][part] = value
+    nodes += more
+    raw = json.dumps(plain).encode()
+
+    assert _outcome(lambda: {"": (render_plain_html(snapshot_from_json(raw).frames[0]), "")}) == _outcome(
+        lambda: plain_frames(raw)
+    )
+
+
+def _outcome(read: Callable[[], object]) -> object:
+    try:
+        return read()
+    except EikonError as error:
+        return type(error), error.message
 
 
 def test_half_characters_go_the_long_way() -> None:
