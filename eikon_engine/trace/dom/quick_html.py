@@ -28,6 +28,7 @@ from eikon_engine.trace.dom.html import (
     SHADOW_START,
     VOID,
     added_head,
+    data_block,
     doctype_of,
     escaped,
     is_dropped,
@@ -71,6 +72,7 @@ class _Stored(BaseModel):
 
 class _Extras(_Stored):
     canvas: list[tuple[int, str]]
+    data: list[tuple[int, str | int]] = []
     flips: list[int] = []
     frames: list[tuple[int, int]]
     scroll: list[tuple[int, float, float]]
@@ -152,6 +154,7 @@ class _Writer:
     def __init__(self, frame: _Frame) -> None:
         """Begin with the doctype."""
         self._nodes = frame.nodes
+        self._blocks = dict(frame.extras.data)
         self._out = [doctype_of(frame.doctype)]
         self._forms: dict[tuple[str, str, tuple[str, ...]], _Form | None] = {}
         """By tag, namespace and names of the attributes."""
@@ -245,6 +248,8 @@ class _Writer:
         node = self._node(index)
         after = self._after(index)
         if node.tag == NO_ELEMENT or is_dropped(node):
+            if index in self._blocks:
+                self._out.append(data_block(node, self._blocks[index]))
             return self._skipped(index, after)
         tag = served_tag(node.tag, node.namespace)
         if tag == "select" and node.namespace == "":
