@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class KeptResponses:
     """What skills ask while a mission is recorded, until the block ends; a mission that asks nothing has no folder.
 
-    However the mission ends, what is kept is whole: it has every answer that the trace has come to. Only an answer that
-    is still on its way then makes the recording a stopped one.
+    However the mission ends, what is kept is whole: it has every answer that a skill of the trace got. One that is
+    still on its way then is for a skill that was given up, and is not kept.
     """
 
     def __init__(self, directory: Path, ask: CompletionClient | None, clean: Clean, new_id: Callable[[], str]) -> None:
@@ -39,8 +39,8 @@ class KeptResponses:
         Raises:
             OutputError: that cannot be written.
         """
-        if self._writer is not None and self._writer.count:
-            self._writer.end(whole=True)
+        if self._writer is not None:
+            self._writer.end(whole=self._writer.count > 0, abandons=True)
 
     def __enter__(self) -> Self:
         """Keep what comes."""

@@ -91,36 +91,50 @@ def test_a_skill_that_outlives_its_subgoal_is_refused(tmp_path: Path) -> None:
     assert skills_of(tmp_path / "b") == []
 
 
-def record_by_steps(folder: Path, site: PageSite, model: ModelServer, *, asks: bool) -> None:
-    """Record with `open_recorder`, tools and completions noted."""
+def test_the_recorder_keeps_answers_too(tmp_path: Path) -> None:
+    """A mission of `open_recorder`, in which a tool is noted as well, certifies without its servers."""
 
-    async def work() -> None:
+    async def work(site: PageSite, model: ModelServer) -> None:
         options = RecordOptions(ask=OpenAIClient(api_key="none", base_url=model.url))
-        async with open_recorder(folder, mission_text="Ask", options=options) as mission, mission.subgoal("Look"):
+        async with (
+            open_recorder(tmp_path / "b", mission_text="Ask", options=options) as mission,
+            mission.subgoal("Look"),
+        ):
             await mission.perform(Navigate(url=site.put(PAGE)))
             mission.tool("store", {"price": 1}, result="stored")
-            if asks:
-                await mission.skill("ask_page", parameters=QUESTION)
-            await mission.skill("extract_metadata")
+            await mission.skill("ask_page", parameters=QUESTION)
 
-    asyncio.run(work())
-
-
-def test_the_recorder_keeps_answers_too(tmp_path: Path) -> None:
-    """A mission of `open_recorder` replays and certifies without its servers."""
     with serve_pages() as site, serve_model(answer_text("1.20")) as model:
-        record_by_steps(tmp_path / "b", site, model, asks=True)
+        asyncio.run(work(site, model))
 
-    outcome = replay(tmp_path / "b", tmp_path / "run", secrets={})
-    report = asyncio.run(certify(open_bundle(tmp_path / "b"), CertifyOptions(runs=2))).report
-
-    assert (outcome.verdict, report.status) == ("faithful", "certified")
+    assert asyncio.run(certify(open_bundle(tmp_path / "b"), CertifyOptions(runs=2))).report.status == "certified"
 
 
-def test_a_mission_that_asks_nothing_has_no_responses(tmp_path: Path) -> None:
-    """Tools and completions that are only noted need none, and neither does the replay."""
+@pytest.mark.parametrize("before", [0, 1], ids=["the first", "a later one"])
+def test_a_question_that_is_given_up_leaves_a_whole_recording(tmp_path: Path, before: int) -> None:
+    """An agent that loses patience has its mission recorded without the question, whose answer comes too late."""
+    answers = threading.Event()
+
+    async def work(site: PageSite, model: ModelServer) -> None:
+        model.script += [answer_text("1.20")] * before + [replace(answer_text("too late"), waits=answers)]
+        options = RecordOptions(ask=OpenAIClient(api_key="none", base_url=model.url))
+        async with (
+            open_recorder(tmp_path / "b", mission_text="Ask", options=options) as mission,
+            mission.subgoal("Look"),
+        ):
+            await mission.perform(Navigate(url=site.put(PAGE)))
+            for _ in range(before):
+                await mission.skill("ask_page", parameters=QUESTION)
+            question = asyncio.ensure_future(mission.skill("ask_page", parameters=QUESTION))
+            while len(model.asked) <= before:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.01)
+            question.cancel()
+            await asyncio.wait([question])
+        answers.set()
+
     with serve_pages() as site, serve_model() as model:
-        record_by_steps(tmp_path / "b", site, model, asks=False)
+        asyncio.run(work(site, model))
 
-    assert not (tmp_path / "b" / RESPONSES_FOLDER).exists()
+    assert len(skills_of(tmp_path / "b")) == before
+    assert (tmp_path / "b" / RESPONSES_FOLDER).exists() == bool(before)
     assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
