@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiohttp import web
+from selectolax.lexbor import LexborHTMLParser
 
+from eikon_engine.cli.main import eikon
 from eikon_engine.record import open_recorder
 from eikon_engine.redact.scan import scan_folder
+from eikon_engine.shell import run_command
 from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.dom import DomNode, FrameExtras, FrameSnapshot, PageSnapshot
@@ -49,6 +52,11 @@ class Shop:
         text = f"<!doctype html><title>Shop</title>{blocks}<button>Next</button><script>{code}</script>"
         return web.Response(text=text, content_type="text/html")
 
+    async def many(self, _request: web.Request) -> web.Response:
+        """Answer with more data than is kept of one document, and a little after it."""
+        blocks = f'<script type="text/json">"{"x" * 249_998}"</script>' * 5
+        return web.Response(text=f'{blocks}<script type="a/b+json">1</script>', content_type="text/html")
+
 
 @pytest.fixture(scope="module")
 def shop() -> Iterator[Shop]:
@@ -56,7 +64,7 @@ def shop() -> Iterator[Shop]:
     shop = Shop()
     application = web.Application()
     application.on_response_prepare.append(hide_the_server)
-    application.add_routes([web.get("/", shop.page)])
+    application.add_routes([web.get("/", shop.page), web.get("/many", shop.many)])
     with running_application(application, (0,)) as ports:
         shop.url = f"http://127.0.0.1:{ports[0]}/"
         yield shop
@@ -104,6 +112,26 @@ def test_a_sealed_replay_gives_the_same(bundle: Path, tmp_path: Path) -> None:
     outcome = replay(bundle, tmp_path / "run", secrets={})
 
     assert outcome.verdict == "faithful"
+
+
+def test_rerunning_skills_gives_the_same(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`eikon skills rerun`, which makes the page in another way, finds what the mission found."""
+    assert run_command(eikon, ["skills", "rerun", str(bundle)], "eikon") == 0
+    assert "1 unchanged, 0 changed, 0 not rerun" in capsys.readouterr().err
+
+
+def test_no_more_is_kept_than_a_document_may_have(shop: Shop, tmp_path: Path) -> None:
+    """The block that would be too much is left out whole; a small one behind it is kept."""
+
+    async def record() -> str:
+        async with open_recorder(tmp_path / "b", mission_text="Read it") as mission, mission.subgoal("Read"):
+            await mission.perform(Navigate(url=f"{shop.url}many"))
+            return await mission.html()
+
+    scripts = LexborHTMLParser(asyncio.run(record())).css("script")
+
+    assert [len(each.text()) for each in scripts] == [250_000] * 4 + [0, 1]
+    assert scripts[4].attributes["data-eikon-left-out"] == "250000"
 
 
 def test_a_token_in_json_ld_is_in_no_file(bundle: Path, tmp_path: Path) -> None:
