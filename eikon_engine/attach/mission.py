@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from eikon_engine.browser.attached.page import snapshot_of
-from eikon_engine.errors import SkillError, UsageError
-from eikon_engine.skills.protocol import SkillInput
-from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.record.skill_runs import SkillCall
 from eikon_engine.trace.execution import (
     CompletionUsage,
     Failed,
-    SkillInputRef,
-    SkillUsage,
     Succeeded,
     ToolUsage,
 )
@@ -26,7 +22,6 @@ if TYPE_CHECKING:
     from eikon_engine.attach.recording import Recording
     from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.record.attempt import Attempt
-    from eikon_engine.trace.dom import PageSnapshot
     from eikon_engine.trace.execution import MissionStatus, Result
 
 
@@ -54,7 +49,8 @@ class AgentMission:
         Raises:
             UnknownSkillError: there is no such skill.
             SkillError: it failed; the failure is recorded.
-            UsageError: the page, or the frame, is not open.
+            CompletionError: it asked a model, which failed; that is recorded too.
+            UsageError: the page, or the frame, is not open, or the subgoal ended before the skill did.
         """
         return self._recording.run(self._skill(name, page, frame, dict(parameters or {})))
 
@@ -109,29 +105,9 @@ class AgentMission:
         return Failed(code=code, message=self._recording.clean(error)) if error else Succeeded()
 
     async def _skill(self, name: str, page: int, frame: str, parameters: dict[str, JsonValue]) -> JsonValue:
-        skill = self._recording.skills.named(name)
+        call = SkillCall(skill=self._recording.skills.named(name), page=page, frame=frame, parameters=parameters)
         snapshot = await snapshot_of(self._recording.session, page)
-        attempt = self._attempt()
-        sequence = attempt.next_sequence()
-        document = _document(snapshot, page, frame)
-        clean, writer = self._recording.clean_value, self._recording.writer
-        usage = SkillUsage(
-            id=f"{attempt.id}_skill_{sequence:03d}",
-            sequence=sequence,
-            skill=name,
-            version=skill.version,
-            parameters=cast("dict[str, JsonValue]", clean(parameters)),
-            source=SkillInputRef(snapshot=writer.store_snapshot(snapshot), frame=frame, url=document.url),
-            result=Succeeded(),
-        )
-        try:
-            output = skill.run(SkillInput(html=render_plain_html(document), url=document.url, parameters=parameters))
-        except SkillError as error:
-            failed = {"result": self._result(error.code, error.message), "output_recorded": False}
-            writer.add_skill(attempt, usage.model_copy(update=failed))
-            raise
-        writer.add_skill(attempt, usage.model_copy(update={"output": clean(output)}))
-        return output
+        return await self._recording.skill_runs.run(self._attempt(), snapshot, call)
 
 
 class Subgoal:
@@ -163,12 +139,3 @@ class Subgoal:
     ) -> None:
         """End."""
         self.__exit__(kind, error, trace)
-
-
-def _document(snapshot: PageSnapshot, page: int, frame: str) -> Any:  # noqa: ANN401 - a frame of the snapshot
-    document = next((each for each in snapshot.frames if each.path == frame), None)
-    if document is None:
-        listing = ", ".join(repr(each.path) for each in snapshot.frames)
-        message = f"wanted frame {frame!r} of page {page}, found frames: {listing}"
-        raise UsageError(message)
-    return document

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
+    from eikon_engine.completions import CompletionClient
     from eikon_engine.skills.registry import SkillRegistry
 
 
@@ -31,6 +32,8 @@ class AttachOptions:
     """How the recording is certified at its end; None to leave that for later."""
     skills: SkillRegistry | None = None
     """The built-in ones if left out."""
+    ask: CompletionClient | None = None
+    """What answers skills that ask a model; what it answers is kept in the bundle, for replays."""
     now: Callable[[], datetime] = utc_now
     new_id: Callable[[], str] = fresh_id
     new_key: Callable[[], bytes] = fresh_key

@@ -13,6 +13,8 @@ from eikon_engine.record.keep_out import keep_secrets_out
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.onlooker import Onlooker
 from eikon_engine.record.recorder import describe_error
+from eikon_engine.record.responses import KeptResponses
+from eikon_engine.record.skill_runs import SkillRuns
 from eikon_engine.record.start import without_secrets, write_start
 from eikon_engine.record.write import BundleWriter
 from eikon_engine.redact.found import FoundSecrets
@@ -96,6 +98,14 @@ class Recording:
         text = self.clean(self._mission_text)
         self.writer.begin(self._header(text, now))
         self.attempts = Attempts(self.writer, self.clean, options.now)
+        self._responses = KeptResponses(self._directory, options.ask, self.clean, options.new_id)
+        self.skill_runs = SkillRuns(
+            writer=self.writer,
+            attempts=self.attempts,
+            ask=self._responses.client,
+            clean=self.clean,
+            clean_value=self.clean_value,
+        )
         self._listen(text)
 
     def _header(self, text: str, now: datetime) -> ExecutionTrace:
@@ -183,6 +193,7 @@ class Recording:
         notes = (*self._watched.warnings, *self._watched.capture.warnings, *self.session.traffic.outcome().notes)
         for warning in (*notes, *(f"the recorder failed: {type(each).__name__}: {each}" for each in self._faults)):
             self.writer.warn(self.clean(warning))
+        self._responses.end()
         self.writer.end(self._options.now(), self.attempts.status)
         keep_secrets_out(self._directory, self.session)
 

@@ -2,7 +2,8 @@
 // docs/dom-snapshots.md describes them.
 // `frames` are the elements of the child frames, in the order of the frame tree; `addresses` are replaced in what is
 // kept as a digest, by pattern and by found text. What is handed over is kept under `token`; if what is kept has the
-// token `since`, lines that are the same at both ends are counted and not handed over again.
+// token `since`, lines that are the same at both ends are counted and not handed over again, and `data` is null where it
+// is the same.
 (handed) => {
   "use strict";
   const { frames, addresses, since, token } = handed;
@@ -99,6 +100,11 @@
   // Types whose `value` is the attribute itself; all others have a value of their own.
   const ATTRIBUTE_VALUE = words("hidden submit image reset button checkbox radio");
   const SECRET = /(^|\s)(current|new)-password(\s|$)/i;
+  // Types of scripts that are JSON: data, which no browser runs.
+  const JSON_TYPE = /^\s*(application\/json|text\/json|[^\s;/]+\/[^\s;/]+\+json)\s*(;|$)/i;
+  // Longest data block that is kept, and how much is kept of one document, in UTF-16 code units.
+  const BLOCK_LIMIT = 262144;
+  const DATA_LIMIT = 1048576;
   const BLANKS = /[ \t\n\f\r]+/g;
 
   const sheetDigest = (sheet) => {
@@ -182,6 +188,8 @@
   const out = [];
   const scroll = [];
   const canvas = [];
+  const blocks = [];
+  let kept = 0;
   // Elements that are hidden though their parent is not, or the other way round.
   const flips = [];
   const frameNodes = [];
@@ -192,11 +200,18 @@
   for (let index = 0; index < frames.length; index += 1) childFrames.set(frames[index], index);
 
   const rootOf = (element) => openRoot(element) || (shared.shadowOf ? shared.shadowOf(element) : null);
+  const noteBlock = (element, slot) => {
+    const text = scriptText(element);
+    const fits = text.length <= BLOCK_LIMIT && kept + text.length <= DATA_LIMIT;
+    if (fits) kept += text.length;
+    pushNative(blocks, `[${slot},${fits ? quote(text) : text.length}]`);
+  };
   const noteExtras = (element, tag, slot) => {
     if (element === scroller && (scrollLeft(element) || scrollTop(element))) {
       pushNative(scroll, `[${slot},${scrollLeft(element)},${scrollTop(element)}]`);
     }
     if (childFrames.has(element)) pushNative(frameNodes, `[${slot},${childFrames.get(element)}]`);
+    if (tag === "script" && JSON_TYPE.test(attribute(element, "type") || "")) noteBlock(element, slot);
     if (tag !== "canvas") return;
     let seen = "unreadable";
     try {
@@ -339,14 +354,16 @@
   const type = getter("Document", "doctype")(document);
   const ids = type ? [type.name, type.publicId, type.systemId] : [""];
   const doctype = ids[1] || ids[2] ? joinNative(ids, "|") : ids[0];
-  const extras = `{"canvas":${array(canvas)},"flips":${array(flips)},"frames":${array(frameNodes)},"scroll":${array(scroll)}}`;
-  const last = shared.handed && shared.handed.token === since ? shared.handed.lines : [];
-  shared.handed = { token, lines: out };
-  const most = Math.min(out.length, last.length);
+  const last = shared.handed && shared.handed.token === since ? shared.handed : { lines: [] };
+  const json = array(blocks);
+  shared.handed = { token, lines: out, json };
+  const extras = `{"canvas":${array(canvas)},"data":${json === last.json ? "null" : json},"flips":${array(flips)},`
+    + `"frames":${array(frameNodes)},"scroll":${array(scroll)}}`;
+  const most = Math.min(out.length, last.lines.length);
   let start = 0;
-  while (start < most && out[start] === last[start]) start += 1;
+  while (start < most && out[start] === last.lines[start]) start += 1;
   let end = 0;
-  while (end < most - start && out[out.length - 1 - end] === last[last.length - 1 - end]) end += 1;
+  while (end < most - start && out[out.length - 1 - end] === last.lines[last.lines.length - 1 - end]) end += 1;
   const head = `{"doctype":${quote(doctype)},"extras":${extras},"same":[${start},${end}]}`;
   const lines = apply(sliceNative, out, [start, out.length - end]);
   return lines.length ? `${head}\n${joinNative(lines, "\n")}` : head;

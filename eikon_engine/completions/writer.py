@@ -77,17 +77,17 @@ class ResponseWriter:
             self._next[response.key] += 1
         return placed
 
-    def end(self, *, whole: bool) -> bool:
+    def end(self, *, whole: bool, abandons: bool = False) -> bool:
         """Say that the recording is over; return whether it is whole: it came to its end, and no answer is on its way.
 
-        One that never began is as whole as it was.
+        One that never began is as whole as it was. `abandons` says that nobody wants an answer that is on its way.
 
         Raises:
             OutputError: that cannot be written.
         """
         with self._lock:
             self._is_open = False
-            is_whole = whole and not self._awaited
+            is_whole = whole and (abandons or not self._awaited)
             if is_whole or self._has_begun:
                 self._mark("complete" if is_whole else "stopped")
         return is_whole

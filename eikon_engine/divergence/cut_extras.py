@@ -17,12 +17,18 @@ Spot: TypeAlias = tuple[int, ListKind, int]
 
 def cut_extras(root: DomNode, extras: FrameExtras, gone: set[Spot]) -> tuple[FrameExtras, tuple[int, ...]]:
     """Count nodes without those that are `gone`; name the places of the frames that went with them."""
-    noted = {*(extras.flips or ()), *(row[0] for rows in (extras.canvas, extras.frames, extras.scroll) for row in rows)}
+    blocks = extras.data or ()
+    rows: tuple[tuple[int, object] | tuple[int, object, object], ...]
+    rows = (*extras.canvas, *blocks, *extras.frames, *extras.scroll)
+    noted = {*(extras.flips or ()), *(row[0] for row in rows)}
     kept = dict(_kept(root, gone, noted))
     lost = tuple(place for number, place in extras.frames if number not in kept)
     left = replace(
         extras,
         canvas=tuple((kept[number], digest) for number, digest in extras.canvas if number in kept),
+        data=None
+        if extras.data is None
+        else tuple((kept[number], text) for number, text in extras.data if number in kept),
         flips=None if extras.flips is None else tuple(kept[number] for number in extras.flips if number in kept),
         frames=tuple((kept[number], place) for number, place in extras.frames if number in kept),
         scroll=tuple((kept[number], right, down) for number, right, down in extras.scroll if number in kept),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
+from eikon_engine.divergence.data_changes import block_difference, blocks_of
 from eikon_engine.divergence.dom_match import match_children
 from eikon_engine.divergence.dom_path import join, steps
 from eikon_engine.trace.dom.digest import node_digest
@@ -90,6 +91,8 @@ class _Walk:
     """A comparison of two documents under way."""
 
     frame: str
+    blocks: dict[int, str] = field(default_factory=dict)
+    """Texts of data blocks of both documents, by `id(node)`."""
     waiting: list[_Pair | DomChange] = field(default_factory=list)
 
 
@@ -101,7 +104,7 @@ def _diff_frames(expected: FrameSnapshot, observed: FrameSnapshot) -> Iterator[D
             yield _change("attribute", expected.path, "document", name=name, expected=before, observed=after)
     if node_digest(expected.root) == node_digest(observed.root):
         return
-    walk = _Walk(frame=expected.path)
+    walk = _Walk(frame=expected.path, blocks=blocks_of(expected) | blocks_of(observed))
     walk.waiting.append(_Pair(path=steps((expected.root,))[0], expected=expected.root, observed=observed.root))
     while walk.waiting:
         item = walk.waiting.pop()
@@ -118,8 +121,8 @@ def _diff_nodes(pair: _Pair, walk: _Walk) -> Iterator[_Pair | DomChange]:
         kind: ChangeKind = "text" if before.is_text and after.is_text else "replaced"
         yield _change(kind, walk.frame, pair.path, expected=_outline(before), observed=_outline(after))
         return
-    yield from _diff_values("attribute", pair, walk.frame, (before.attributes, after.attributes))
-    yield from _diff_values("state", pair, walk.frame, (before.state, after.state))
+    yield from _diff_values("attribute", pair, walk, (before.attributes, after.attributes))
+    yield from _diff_values("state", pair, walk, (before.state, after.state))
     if before.shadow_mode != after.shadow_mode:
         modes = (before.shadow_mode or ABSENT, after.shadow_mode or ABSENT)
         yield _change("attribute", walk.frame, pair.path, name="#shadow", expected=modes[0], observed=modes[1])
@@ -136,7 +139,7 @@ def _same_kind(before: DomNode, after: DomNode) -> bool:
 def _diff_values(
     kind: ChangeKind,
     pair: _Pair,
-    frame: str,
+    walk: _Walk,
     values: tuple[tuple[tuple[str, StateValue], ...], tuple[tuple[str, StateValue], ...]],
 ) -> Iterator[DomChange]:
     """Yield one change for each name whose value differs."""
@@ -144,7 +147,10 @@ def _diff_values(
     for name in sorted(before.keys() | after.keys()):
         wanted, found = _shown_value(before.get(name)), _shown_value(after.get(name))
         if before.get(name) != after.get(name) or type(before.get(name)) is not type(after.get(name)):
-            yield _change(kind, frame, pair.path, name=name, expected=wanted, observed=found)
+            texts = (walk.blocks.get(id(pair.expected)), walk.blocks.get(id(pair.observed)))
+            if (kind, name) == ("state", "script") and texts[0] is not None and texts[1] is not None:
+                wanted, found = block_difference(texts[0], texts[1])
+            yield _change(kind, walk.frame, pair.path, name=name, expected=wanted, observed=found)
 
 
 def _shown_value(value: StateValue | None) -> str:

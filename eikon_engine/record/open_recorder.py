@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.capture import NetworkCapture
@@ -16,6 +16,7 @@ from eikon_engine.record.keep_out import keep_secrets_out
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.options import RecordOptions
 from eikon_engine.record.recorder import MissionRecorder, describe_error
+from eikon_engine.record.responses import KeptResponses
 from eikon_engine.record.start import keep_start, read_session_storage, without_secrets
 from eikon_engine.record.write import BundleWriter
 from eikon_engine.redact.found import FoundSecrets
@@ -71,13 +72,27 @@ async def open_recorder(
         worker.session.uploads = writer.files
         capture = NetworkCapture(worker.session, writer.network)
         await capture.start()
-        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen)
+        responses = _responses(directory, worker, chosen)
+        ask = chosen.ask if responses is None else responses.client
+        recorder = MissionRecorder(worker, writer, capture, skills or default_skills(), chosen, ask)
         start = await keep_start(worker, writer, session_options)
         environment = await _seen(worker, session_options.environment)
         environment = without_secrets(worker.session, environment)
         writer.begin(_clean_header(worker, _header(mission_text, mission_id, environment, start, chosen)))
         async with _ended(recorder, writer, capture, worker, chosen):
-            yield recorder
+            with responses or nullcontext():
+                yield recorder
+
+
+def _responses(directory: Path, worker: BrowserWorker, options: RecordOptions) -> KeptResponses | None:
+    """Return what keeps the answers of models; None where whoever asks does so."""
+    if not options.keeps_responses:
+        return None
+
+    def clean(text: str) -> str:
+        return worker.session.redactor.text(text)  # which is another one when a secret was found
+
+    return KeptResponses(directory, options.ask, clean, options.new_id)
 
 
 def _session_options(

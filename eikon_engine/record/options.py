@@ -62,7 +62,9 @@ class RecordOptions:
     session_storage: Path | None = None
     """Session storage to begin with in the first page: a JSON file `{origin: {key: value}}`."""
     ask: CompletionClient | None = None
-    """What answers skills that ask a model."""
+    """What answers skills that ask a model; what it answers is kept in the bundle, for replays."""
+    keeps_responses: bool = True
+    """Whether the recorder keeps what `ask` answers; not where `ask` keeps it in the bundle itself."""
     now: Callable[[], datetime] = utc_now
     """The clock of the recording."""
     new_id: Callable[[], str] = fresh_id

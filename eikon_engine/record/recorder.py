@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, cast
 
 from eikon_engine.browser.worker import BrowserWorker, with_identities
 from eikon_engine.completions.in_trace import usage_of
-from eikon_engine.errors import CompletionError, EikonError, InternalError, SkillError, UsageError
+from eikon_engine.errors import EikonError, InternalError, UsageError
 from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.hidden import hide_secrets
-from eikon_engine.skills.protocol import SkillInput
+from eikon_engine.record.skill_runs import SkillCall, SkillRuns, document_of
 from eikon_engine.trace.actions import FileInput, Navigate
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
     Failed,
-    SkillInputRef,
-    SkillUsage,
     Succeeded,
     ToolUsage,
 )
@@ -36,14 +34,13 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.capture import NetworkCapture
     from eikon_engine.browser.worker import Performed
-    from eikon_engine.completions import ModelResponse
+    from eikon_engine.completions import CompletionClient, ModelResponse
     from eikon_engine.outcome.outcomes import FailedRequest
     from eikon_engine.record.attempt import Attempt
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.write import BundleWriter
     from eikon_engine.skills.registry import SkillRegistry
     from eikon_engine.trace.actions import Action
-    from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot
     from eikon_engine.trace.execution import MissionStatus
     from eikon_engine.trace.observation import Observation
 
@@ -58,18 +55,21 @@ class MissionRecorder:
         capture: NetworkCapture,
         skills: SkillRegistry,
         options: RecordOptions,
+        ask: CompletionClient | None,
     ) -> None:
-        """Record what `worker` does; `open_recorder` makes all the parts."""
+        """Record what `worker` does, and let skills ask `ask`; `open_recorder` makes all the parts."""
         self._worker = worker
         self._writer = writer
         self._capture = capture
         self._skills = skills
         self._now = options.now
         self._variables = options.variables
-        self._ask = options.ask
         self.last_action: ActionTrace | None = None
         """The action that was recorded last, also where it failed."""
         self._attempts = Attempts(writer, self._clean, options.now)
+        self._skill_runs = SkillRuns(
+            writer=writer, attempts=self._attempts, ask=ask, clean=self._clean, clean_value=self.clean_value
+        )
 
     @asynccontextmanager
     async def subgoal(self, description: str, *, subgoal_id: str | None = None) -> AsyncIterator[None]:
@@ -139,36 +139,11 @@ class MissionRecorder:
             UnknownSkillError: the registry does not know it.
             SkillError: it failed; the failure is recorded.
             CompletionError: it asked a model, which failed; that is recorded too.
+            UsageError: the page has no such frame, or the subgoal ended before the skill did.
         """
         attempt = self._current()
-        skill = self._skills.named(name)
-        snapshot = await self._worker.snapshot(page)
-        document = _document(snapshot, page, frame)
-        arguments = dict(parameters or {})
-        sequence = attempt.next_sequence()
-        source = SkillInputRef(snapshot=self._writer.store_snapshot(snapshot), frame=frame, url=document.url)
-        usage = SkillUsage(
-            id=f"{attempt.id}_skill_{sequence:03d}",
-            sequence=sequence,
-            skill=name,
-            version=skill.version,
-            parameters=cast("dict[str, JsonValue]", self._worker.session.redactor.redact_texts(arguments)),
-            source=source,
-            result=Succeeded(),
-        )
-        try:
-            page_input = SkillInput(
-                html=render_plain_html(document), url=document.url, parameters=arguments, ask=self._ask
-            )
-            output = skill.run(page_input)
-        except (CompletionError, SkillError) as error:
-            failed = {"result": Failed(code=error.code, message=self._clean(error.message)), "output_recorded": False}
-            self._writer.add_skill(attempt, usage.model_copy(update=failed))
-            raise
-        self._writer.add_skill(
-            attempt, usage.model_copy(update={"output": self._worker.session.redactor.redact_texts(output)})
-        )
-        return output
+        call = SkillCall(skill=self._skills.named(name), page=page, frame=frame, parameters=dict(parameters or {}))
+        return await self._skill_runs.run(attempt, await self._worker.snapshot(page), call)
 
     def tool(self, name: str, arguments: dict[str, JsonValue], *, result: JsonValue = None, error: str = "") -> None:
         """Note the call of a tool with what it returned, or the error that it raised."""
@@ -211,7 +186,7 @@ class MissionRecorder:
             PageMissingError: the page is not open.
             UsageError: it has no such frame.
         """
-        return render_plain_html(_document(await self._worker.snapshot(page), page, frame))
+        return render_plain_html(document_of(await self._worker.snapshot(page), page, frame))
 
     def attach(self, path: Path) -> FileInput:
         """Put a file into the bundle, to be given to an upload field."""
@@ -279,15 +254,6 @@ class MissionRecorder:
         path = f"screenshots/{self._attempts.count:02d}_{name}_{sequence:03d}.png"
         self._writer.write_file(path, performed.picture)
         return (Artifact(name="screenshot", path=path),)
-
-
-def _document(snapshot: PageSnapshot, page: int, frame: str) -> FrameSnapshot:
-    document = next((each for each in snapshot.frames if each.path == frame), None)
-    if document is None:
-        listing = ", ".join(repr(each.path) for each in snapshot.frames)
-        message = f"wanted frame {frame!r} of page {page}, found frames: {listing}"
-        raise UsageError(message)
-    return document
 
 
 def describe_error(error: BaseException) -> str:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from shutil import rmtree
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.completions.folder import RESPONSES_FOLDER, response_files
 from eikon_engine.errors import OutputError
 from eikon_engine.network.store import NetworkWriter
 from eikon_engine.trace.blobs import BlobRef, BlobStore
@@ -60,9 +61,13 @@ class BundleWriter:
 
         Raises:
             OutputError: a recording is there already, or the folder cannot be written.
+            ResponsesError: a folder of responses is there, which cannot be read.
         """
         if (directory / TRACE_FILE).exists():
             message = f"{directory / TRACE_FILE}: a recording is there already; choose another folder or remove it"
+            raise OutputError(message)
+        if response_files(directory / RESPONSES_FOLDER):
+            message = f"{directory / RESPONSES_FOLDER}: responses are there already; choose another folder or remove it"
             raise OutputError(message)
         self.directory = directory
         self._before = {each.name for each in directory.iterdir()} if directory.is_dir() else None

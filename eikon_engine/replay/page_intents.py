@@ -8,6 +8,7 @@ from eikon_engine.divergence.skill import detect_page_intent
 from eikon_engine.errors import SkillError
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.trace.dom.data_blocks import as_kept_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from eikon_engine.divergence.comparison import Place
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.skills.registry import SkillRegistry
-    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.dom import FrameSnapshot, PageSnapshot
     from eikon_engine.trace.execution import PageIntent
 
 SKILL: Final = "detect_page_intent"
@@ -44,13 +45,13 @@ class PageIntents:
         named = [intent for intent in self._intents if intent.step_id == action]
         if not named or recorded is None or observed is None:
             return
-        known, now = self._judged(recorded), self._judged(observed)
+        known, now = self._judged(recorded.main), self._judged(as_kept_by(recorded.main, observed.main))
         for intent in named:
             if known == intent.intent:
                 yield from detect_page_intent(place, intent, now)
 
-    def _judged(self, page: PageSnapshot) -> str:
-        given = SkillInput(html=render_plain_html(page.main), url=page.main.url)
+    def _judged(self, document: FrameSnapshot) -> str:
+        given = SkillInput(html=render_plain_html(document), url=document.url)
         try:
             output = self._skills.named(SKILL).run(given)
         except SkillError:

@@ -13,6 +13,7 @@ from eikon_engine.replay.label import step_label
 from eikon_engine.replay.model_answers import KnownAnswers
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.dom import render_plain_html
+from eikon_engine.trace.dom.data_blocks import as_kept_by
 from eikon_engine.trace.dom.stored import load_page
 from eikon_engine.trace.execution import ActionTrace
 
@@ -71,7 +72,7 @@ class EffectsPolicy:
             for step, why in dependents(later, page.page, then, now):
                 if isinstance(step, ActionTrace):
                     yield f"{step_label(step)} (sequence {step.sequence}) depends on it: {why}"
-                elif self._returned(step, then) != self._returned(step, now):
+                elif self._returned(step, then, then) != self._returned(step, now, then):
                     yield f"{step_label(step)} (sequence {step.sequence}) returns something else"
 
     def _steps(self) -> Iterator[PlannedStep]:
@@ -91,14 +92,15 @@ class EffectsPolicy:
         snapshot = None if shown is None else load_page(self.plan.bundle.dom, shown)
         return None if snapshot is None or shown is None else mask_page(snapshot, shown.url, self.masks)[0]
 
-    def _returned(self, usage: SkillUsage, page: PageSnapshot) -> JsonValue:
-        """Run a skill on a page."""
+    def _returned(self, usage: SkillUsage, page: PageSnapshot, recorded: PageSnapshot) -> JsonValue:
+        """Run a skill on a page, as far as what was recorded knows pages."""
         source = usage.source
         document = next((each for each in page.frames if source is not None and each.path == source.frame), None)
         if document is None:
             return None
+        known = next((each for each in recorded.frames if each.path == document.path), document)
         given = SkillInput(
-            html=render_plain_html(document),
+            html=render_plain_html(as_kept_by(known, document)),
             url=document.url,
             parameters=usage.parameters,
             ask=KnownAnswers(self.plan),

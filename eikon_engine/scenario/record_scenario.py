@@ -148,6 +148,7 @@ class _Recording:
                     secrets=options.secrets,
                     redact=options.redact,
                     ask=ask,
+                    keeps_responses=False,
                     now=options.now,
                     new_id=options.new_id,
                     new_key=lambda: self._key,

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
+from eikon_engine.trace.dom.data_blocks import LEFT_OUT
 from eikon_engine.trace.json_value import JsonValue
 from eikon_engine.trace.record import MAX_DEPTH
 
@@ -38,6 +39,10 @@ def read_json_ld(document: Document) -> StructuredData:
     faults: list[tuple[int, str]] = []
     scripts = (each for each in document.tree.css("script[type]") if _is_json_ld(each.attributes.get("type")))
     for number, script in enumerate(scripts, start=1):
+        length = script.attributes.get(LEFT_OUT)
+        if length is not None:
+            faults.append((number, f"left out of the snapshot, which keeps no block of {length} characters"))
+            continue
         try:
             nodes.extend(list(_nodes(_parsed(script.text()))))
         except (ValueError, RecursionError) as error:

@@ -21,6 +21,7 @@ from eikon_engine.trace.dom.tree import (
     BLANKS,
     TEXT,
     DomNode,
+    FrameExtras,
     FrameSnapshot,
     PageSnapshot,
     StateValue,
@@ -136,7 +137,7 @@ def snapshot_from_json(raw: bytes) -> PageSnapshot:
 
 
 def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapshot:
-    """Pass every string of a page (texts, attribute values, states, names, URLs) through `replace`.
+    """Pass every string of a page (texts, attribute values, states, data blocks, names, URLs) through `replace`.
 
     Each different string is asked for once; the page itself comes back when none changes.
     """
@@ -151,6 +152,7 @@ def masked_text(page: PageSnapshot, replace: Callable[[str], str]) -> PageSnapsh
             name=known.get(frame.name, frame.name),
             doctype=known.get(frame.doctype, frame.doctype),
             root=_masked_tree(frame.root, known),
+            extras=_masked_extras(frame.extras, known),
         )
         for frame in page.frames
     )
@@ -220,6 +222,7 @@ def _page(frames: object) -> PageSnapshot:
 def _strings(frame: FrameSnapshot) -> Iterable[str]:
     """Yield every string of a frame that can come from the page's data."""
     yield from (frame.url, frame.name, frame.doctype)
+    yield from (text for _, text in frame.extras.data or () if isinstance(text, str))
     for node in frame.root.walk():
         if node.text is not None:
             yield node.text
@@ -230,6 +233,14 @@ def _strings(frame: FrameSnapshot) -> Iterable[str]:
                 yield part
             elif isinstance(part, tuple):
                 yield from part
+
+
+def _masked_extras(extras: FrameExtras, known: dict[str, str]) -> FrameExtras:
+    """Replace the texts of data blocks; a length stays what it was."""
+    if not extras.data:
+        return extras
+    data = tuple((node, known.get(text, text) if isinstance(text, str) else text) for node, text in extras.data)
+    return changed(extras, data=data)
 
 
 def _masked_tree(root: DomNode, known: dict[str, str]) -> DomNode:

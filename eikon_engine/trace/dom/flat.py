@@ -20,6 +20,9 @@ from eikon_engine.trace.dom.tree import TEXT, VERBATIM, DomNode, FrameExtras, Fr
 _TEXT_TAGS: Final = frozenset({TEXT, VERBATIM})
 _ELEMENT_TYPES: Final = (str, str, list, list, int, str, int)
 _ROWS: Final = ("canvas", "frames", "scroll")
+_DATA_TYPES: Final = frozenset({(int, str), (int, int)})
+_LATER: Final = frozenset({"data", "flips"})
+"""Extras that older snapshots do not have."""
 _MODES: Final = frozenset({"", "open", "closed"})
 
 
@@ -42,6 +45,8 @@ def frame_from_data(data: object, *, path: str, url: str, name: str) -> FrameSna
 def frame_to_data(frame: FrameSnapshot) -> dict[str, object]:
     """Return the plain data that `frame_from_data` reads."""
     extras: dict[str, object] = {name: [list(row) for row in getattr(frame.extras, name)] for name in _ROWS}
+    if frame.extras.data is not None:
+        extras["data"] = [list(row) for row in frame.extras.data]
     if frame.extras.flips is not None:
         extras["flips"] = list(frame.extras.flips)
     return {"doctype": frame.doctype, "nodes": tree_to_flat(frame.root), "extras": extras}
@@ -198,23 +203,33 @@ def _state(flat: list[object], index: int) -> tuple[tuple[str, StateValue], ...]
 
 
 def read_extras(data: object) -> FrameExtras:
-    """Read canvas digests, hidden elements, frame places and scroll offsets.
+    """Read canvas digests, data blocks, hidden elements, frame places and scroll offsets.
 
     Raises:
         TraceFieldError: they have another shape than the format's.
 
     """
-    if not isinstance(data, dict) or data.keys() - {"flips"} != set(_ROWS):
+    if not isinstance(data, dict) or data.keys() - _LATER != set(_ROWS):
         raise wrong("extras", "an object of canvas, frames and scroll", data)
     flips = data.get("flips")
     if flips is not None and not (isinstance(flips, list) and all(type(each) is int for each in flips)):
         raise wrong("extras.flips", "an array of numbers", flips)
     return FrameExtras(
+        data=_data(data["data"]) if "data" in data else None,
         flips=None if flips is None else tuple(flips),
         canvas=cast("tuple[tuple[int, str], ...]", _rows(data["canvas"], "canvas", (int, str))),
         frames=cast("tuple[tuple[int, int], ...]", _rows(data["frames"], "frames", (int, int))),
         scroll=cast("tuple[tuple[int, float, float], ...]", _rows(data["scroll"], "scroll", (int, float, float))),
     )
+
+
+def _data(rows: object) -> tuple[tuple[int, str | int], ...]:
+    if not isinstance(rows, list):
+        raise wrong("extras.data", "an array", rows)
+    for row in rows:
+        if not isinstance(row, list) or tuple(map(type, row)) not in _DATA_TYPES:
+            raise wrong("extras.data", "rows of a node and a text or its length", row)
+    return tuple((row[0], row[1]) for row in rows)
 
 
 def _rows(rows: object, name: str, kinds: tuple[type, ...]) -> tuple[tuple[object, ...], ...]:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.trace.dom.data_blocks import block_texts, served_block
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
@@ -71,6 +73,8 @@ class _Page:
     """Written first into the head."""
     srcdocs: dict[int, str]
     """Document inside a frame element, by `id(node)`."""
+    blocks: dict[int, str]
+    """Data blocks as they are served, by `id(node)`."""
     out: list[str] = field(default_factory=list)
     selected: set[int] = field(default_factory=set)
     """Chosen options, by `id(node)`."""
@@ -80,7 +84,7 @@ def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) ->
     """Write one document whose inner documents are written."""
     has_base = any(node.tag == "base" and node.attribute("href") is not None for node in frame.root.walk())
     base = f'<base href="{escaped(base_url)}" {_OWN}="">' if base_url and not has_base else ""
-    page = _Page(head=f"{PLAIN_HEAD}{base}", srcdocs=_inner_documents(frame, rendered))
+    page = _Page(head=f"{PLAIN_HEAD}{base}", srcdocs=_inner_documents(frame, rendered), blocks=_blocks(frame))
     page.out.append(doctype_of(frame.doctype))
     has_head = any(node.tag == "head" for node in frame.root.children)
     waiting: list[DomNode | str] = [frame.root]
@@ -90,7 +94,9 @@ def _render(frame: FrameSnapshot, rendered: Mapping[str, str], base_url: str) ->
             page.out.append(item)
         elif item.text is not None:
             page.out.append(escaped(item.text))
-        elif item.tag != NO_ELEMENT and not is_dropped(item):
+        elif is_dropped(item):
+            page.out.append(page.blocks.get(id(item), ""))
+        elif item.tag != NO_ELEMENT:
             below = list(_element(item, page))
             if item is frame.root and not has_head:
                 page.out.append(added_head(page.head))
@@ -214,11 +220,17 @@ def _neutral(node: DomNode, name: str, value: str) -> str:
 
 
 def is_dropped(node: DomNode) -> bool:
-    """Tell whether an element may not be served: scripts and pages that send the reader elsewhere."""
+    """Tell whether an element is not served as it is: scripts and pages that send the reader elsewhere."""
     tag = node.tag.lower()
     if tag == "script" or tag.endswith(":script"):
         return True
     return tag == "meta" and (node.attribute("http-equiv") or "").strip().lower() == "refresh"
+
+
+def data_block(node: DomNode, text: str | int) -> str:
+    """Write a script that is data, of which only the length is known where it was too long; nothing for code."""
+    served = served_block(node, text)
+    return "" if served is None else f"{start_tag(served[0])}{served[1]}</script>"
 
 
 def style_text(texts: Iterable[str]) -> str:
@@ -239,6 +251,13 @@ def _inner_documents(frame: FrameSnapshot, rendered: Mapping[str, str]) -> dict[
         order += 1
         found[id(node)] = rendered.get(f"{prefix}{place}", "")
     return found
+
+
+def _blocks(frame: FrameSnapshot) -> dict[int, str]:
+    texts = block_texts(frame.extras)
+    if not texts:
+        return {}
+    return {id(node): data_block(node, texts[place]) for place, node in enumerate(frame.root.walk()) if place in texts}
 
 
 def doctype_of(doctype: str) -> str:

@@ -14,6 +14,7 @@ from pydantic_core import from_json
 
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.trace.collector import collector_paused
+from eikon_engine.trace.dom.data_blocks import block_texts
 from eikon_engine.trace.dom.digest import SNAPSHOT_FORMAT, snapshot_from_json
 from eikon_engine.trace.dom.flat import Head, read_entry, read_extras
 from eikon_engine.trace.dom.html import (
@@ -26,6 +27,7 @@ from eikon_engine.trace.dom.html import (
     SHADOW_START,
     VOID,
     added_head,
+    data_block,
     doctype_of,
     escaped,
     is_dropped,
@@ -41,7 +43,7 @@ from eikon_engine.trace.dom.html import (
 from eikon_engine.trace.dom.tree import TEXT, VERBATIM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _Entry: TypeAlias = Any
 """What stands in the list of nodes: JSON of any shape, until it was looked at."""
@@ -118,8 +120,8 @@ def _quick_page(frame: object) -> tuple[str, StoredFrame]:
             "extras": extras,
             **more,
         } if not more:
-            read_extras(extras)
-            return path, StoredFrame(_Writer(doctype, nodes).page(), url)
+            blocks = block_texts(read_extras(extras))
+            return path, StoredFrame(_Writer(doctype, nodes, blocks).page(), url)
         case _:
             raise _UnusualError
 
@@ -152,9 +154,10 @@ class _Writer:
     The page is a template with a `%s` for each text and value, so that all of them are escaped at once.
     """
 
-    def __init__(self, doctype: str, nodes: list[_Entry]) -> None:
+    def __init__(self, doctype: str, nodes: list[_Entry], blocks: Mapping[int, str | int]) -> None:
         """Begin with the doctype."""
         self._nodes = nodes
+        self._blocks = blocks
         self._template: list[str] = []
         self._values: list[str] = []
         self._forms: dict[tuple[str, ...], _Form | None] = {}
@@ -253,6 +256,8 @@ class _Writer:
             return index + 1
         node = head.node((), None)
         if node.tag == NO_ELEMENT or is_dropped(node):
+            if index in self._blocks:
+                self._literally(data_block(node, self._blocks[index]))
             return self._skipped(index, self._after(index))
         tag = served_tag(node.tag, node.namespace)
         if tag == "select" and node.namespace == "":

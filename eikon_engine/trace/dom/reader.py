@@ -28,6 +28,8 @@ class Asked:
     """Token of the last answer that was read, empty without one."""
     lines: list[str]
     """What that answer was."""
+    data: object
+    """The data blocks in it, as JSON has them; None without an answer."""
 
 
 class FrameReader:
@@ -37,6 +39,7 @@ class FrameReader:
         """Know nothing yet."""
         self._token = ""
         self._lines: list[str] = []
+        self._data: object = None
         self._entries: dict[str, DomNode | Head] = {}
         self._nodes: dict[tuple[object, ...], list[DomNode]] = {}
         """Elements of the last document by their line and what is right below them; equal ones in document order."""
@@ -46,7 +49,7 @@ class FrameReader:
 
         No document may ever see a `token` twice.
         """
-        return Asked(token=token, since=self._token, lines=self._lines)
+        return Asked(token=token, since=self._token, lines=self._lines, data=self._data)
 
     def read(self, text: str, asked: Asked, *, path: str, url: str, name: str) -> FrameSnapshot:
         """Read what the page answered: a line for the document, then one for each node that is not the same.
@@ -62,11 +65,14 @@ class FrameReader:
             raise wrong("frame", "an object of doctype, extras and same", document)
         if not isinstance(document["doctype"], str):
             raise wrong("doctype", "a string", document["doctype"])
-        extras = read_extras(document["extras"])
+        noted = document["extras"]
+        if isinstance(noted, dict) and noted.get("data", ...) is None:
+            noted["data"] = asked.data
+        extras = read_extras(noted)
         lines = _with_same(new, document["same"], asked.lines)
         self._learn(lines, path)
         root = self._tree(lines)
-        self._token, self._lines = asked.token, lines
+        self._token, self._lines, self._data = asked.token, lines, noted.get("data")
         return FrameSnapshot(path=path, url=url, name=name, doctype=document["doctype"], root=root, extras=extras)
 
     def _learn(self, lines: list[str], path: str) -> None:

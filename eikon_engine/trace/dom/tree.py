@@ -92,6 +92,9 @@ class FrameExtras:
 
     canvas: tuple[tuple[int, str], ...] = ()
     """Node and digest of its pixels."""
+    data: tuple[tuple[int, str | int], ...] | None = None
+    """Scripts of a JSON type and their text, or how long it is (UTF-16 code units) where that was too long to be kept;
+    None in older snapshots."""
     flips: tuple[int, ...] | None = None
     """Elements that are hidden though their parent is not, or shown though it is; None in older snapshots."""
     frames: tuple[tuple[int, int], ...] = ()

@@ -12,7 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import EikonError
-from eikon_engine.trace.dom import DomNode, FrameSnapshot, PageSnapshot, quick_html, render_plain_html, text_node
+from eikon_engine.trace.dom import (
+    DomNode,
+    FrameExtras,
+    FrameSnapshot,
+    PageSnapshot,
+    quick_html,
+    render_plain_html,
+    text_node,
+)
 from eikon_engine.trace.dom.digest import snapshot_from_json, snapshot_json
 from eikon_engine.trace.dom.quick_html import plain_frames
 
@@ -35,8 +43,31 @@ TAGS = (
         "use",
     ),
 )
-ATTRIBUTES = ("class", "href", "onclick", "srcdoc", "shadowrootmode", "http-equiv", "data-%s", "bad name", "src", "é")
-VALUES = ("", "x", "a & b", '"<>', "javascript:alert(1)", "data:text/html,x", "Refresh", "100%", "java\nscript:x")
+ATTRIBUTES = (
+    "class",
+    "href",
+    "onclick",
+    "srcdoc",
+    "shadowrootmode",
+    "http-equiv",
+    "data-%s",
+    "bad name",
+    "src",
+    "type",
+    "é",
+)
+VALUES = (
+    "",
+    "application/ld+json",
+    "x",
+    "a & b",
+    '"<>',
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "Refresh",
+    "100%",
+    "java\nscript:x",
+)
 STATES: dict[str, st.SearchStrategy[str | bool | tuple[str, ...]]] = {
     "checked": st.booleans(),
     "open": st.booleans(),
@@ -79,11 +110,17 @@ roots = st.builds(
 )
 
 
-@given(roots, st.sampled_from(("html", "", "html|-//W3C//DTD|x")))
+blocks = st.lists(st.tuples(st.integers(-1, 12), st.sampled_from(('{"a":"</script>"}', "{\r\n}", "", 300_000)))).map(
+    tuple
+)
+
+
+@given(roots, st.sampled_from(("html", "", "html|-//W3C//DTD|x")), st.one_of(st.none(), blocks))
 @settings(max_examples=300, deadline=None)
-def test_both_ways_give_one_page(root: DomNode, doctype: str) -> None:
+def test_both_ways_give_one_page(root: DomNode, doctype: str, data: tuple[tuple[int, str | int], ...] | None) -> None:
     """Whatever a snapshot holds, the quick page is the page."""
-    frame = FrameSnapshot(path="", url="https://shop.test/", name="", doctype=doctype, root=root)
+    extras = FrameExtras(data=data)
+    frame = FrameSnapshot(path="", url="https://shop.test/", name="", doctype=doctype, root=root, extras=extras)
 
     (page,) = plain_frames(snapshot_json(PageSnapshot(frames=(frame,)))).values()
 
@@ -112,6 +149,9 @@ def test_recorded_pages_go_the_short_way(path: Path, monkeypatch: pytest.MonkeyP
         lambda frame: frame["nodes"].__setitem__(1, 5),
         lambda frame: frame["nodes"].clear(),
         lambda frame: frame["extras"].__setitem__("canvas", [[1]]),
+        lambda frame: frame["extras"].__setitem__("data", None),
+        lambda frame: frame["extras"].__setitem__("data", [[0, True]]),
+        lambda frame: frame["extras"].__setitem__("data", [[0]]),
         lambda frame: frame.__setitem__("doctype", None),
         lambda frame: frame.pop("url"),
     ],

@@ -1,0 +1,170 @@
+"""JSON-LD of a real page: recorded, read by a skill, replayed, compared."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from aiohttp import web
+from selectolax.lexbor import LexborHTMLParser
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.record import open_recorder
+from eikon_engine.redact.scan import scan_folder
+from eikon_engine.shell import run_command
+from eikon_engine.trace.actions import Click, Navigate
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.dom import DomNode, FrameExtras, FrameSnapshot, PageSnapshot
+from eikon_engine.trace.dom.stored import load_snapshot
+from tests.missions.shop import css
+from tests.redact.test_login import left_in
+from tests.replay.conftest import replay
+from tests.rerun.recorded import use, write_bundle
+from tests.sites.async_loopback import hide_the_server, running_application
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TOKEN = "kJ83hdPq0zLmWv7TnXy2Rb5c"
+TOO_LONG = 262_145
+
+
+class Shop:
+    """A page with data blocks of several kinds, and its address."""
+
+    price = "1.20"
+    url = ""
+
+    async def page(self, _request: web.Request) -> web.Response:
+        """Answer with the page."""
+        offer = {"@type": "Product", "name": "Banana & </b>", "offers": {"price": self.price}, "access_token": TOKEN}
+        said = json.dumps(offer).replace("</", "<\\/")
+        blocks = (
+            f'<script type="Application/LD+JSON; charset=utf-8">{said}</script>'
+            f'<script type="application/json" id=state>{{"step": 1}}</script>'
+            f'<script type="importmap">{{"imports": {{}}}}</script>'
+            f'<script type="application/ld+json">"{"x" * (TOO_LONG - 2)}"</script>'
+        )
+        code = "document.querySelector('button').onclick = () => { state.textContent = '{\"step\": 2}' }"
+        text = f"<!doctype html><title>Shop</title>{blocks}<button>Next</button><script>{code}</script>"
+        return web.Response(text=text, content_type="text/html")
+
+    async def many(self, _request: web.Request) -> web.Response:
+        """Answer with more data than is kept of one document, and a little after it."""
+        blocks = f'<script type="text/json">"{"x" * 249_998}"</script>' * 5
+        return web.Response(text=f'{blocks}<script type="a/b+json">1</script>', content_type="text/html")
+
+
+@pytest.fixture(scope="module")
+def shop() -> Iterator[Shop]:
+    """Serve the page; the price can be changed."""
+    shop = Shop()
+    application = web.Application()
+    application.on_response_prepare.append(hide_the_server)
+    application.add_routes([web.get("/", shop.page), web.get("/many", shop.many)])
+    with running_application(application, (0,)) as ports:
+        shop.url = f"http://127.0.0.1:{ports[0]}/"
+        yield shop
+
+
+@pytest.fixture(scope="module")
+def bundle(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Record a mission that reads the metadata of the page."""
+    folder = tmp_path_factory.mktemp("data") / "b"
+
+    async def record() -> None:
+        async with open_recorder(folder, mission_text="Read it") as mission, mission.subgoal("Read"):
+            await mission.perform(Navigate(url=shop.url))
+            await mission.skill("extract_metadata")
+            await mission.perform(Click(target=css("button")))
+
+    asyncio.run(record())
+    return folder
+
+
+def test_a_skill_finds_json_ld_while_it_is_recorded(bundle: Path) -> None:
+    """The output has the block as the page says it, and tells of the one that was too long to be kept."""
+    (subgoal,) = open_bundle(bundle).trace.subgoal_traces
+    output: Any = subgoal.skills_used[0].output
+    (product,) = output["json_ld"]
+
+    assert (product["name"], product["offers"]) == ("Banana & </b>", {"price": "1.20"})
+    assert output["json_ld_errors"] == [
+        {"block": 2, "error": f"left out of the snapshot, which keeps no block of {TOO_LONG} characters"}
+    ]
+
+
+def test_snapshots_keep_data_and_nothing_that_runs(bundle: Path) -> None:
+    """Blocks of a JSON type are in the snapshot, as they are at each step; orders to the browser and code are not."""
+    opened = open_bundle(bundle)
+    (subgoal,) = opened.trace.subgoal_traces
+    shown = [step.observation.pages[0].snapshot for step in subgoal.actions_taken if step.observation is not None]
+    data = [load_snapshot(opened.dom, ref).main.extras.data or () for ref in shown if ref is not None]
+
+    assert [[row[1] for row in rows][1:] for rows in data] == [['{"step": 1}', TOO_LONG], ['{"step": 2}', TOO_LONG]]
+
+
+def test_a_sealed_replay_gives_the_same(bundle: Path, tmp_path: Path) -> None:
+    """The skill is run again on the stored page, and the pages are those of the recording."""
+    outcome = replay(bundle, tmp_path / "run", secrets={})
+
+    assert outcome.verdict == "faithful"
+
+
+def test_rerunning_skills_gives_the_same(bundle: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`eikon skills rerun`, which makes the page in another way, finds what the mission found."""
+    assert run_command(eikon, ["skills", "rerun", str(bundle)], "eikon") == 0
+    assert "1 unchanged, 0 changed, 0 not rerun" in capsys.readouterr().err
+
+
+def test_no_more_is_kept_than_a_document_may_have(shop: Shop, tmp_path: Path) -> None:
+    """The block that would be too much is left out whole; a small one behind it is kept."""
+
+    async def record() -> str:
+        async with open_recorder(tmp_path / "b", mission_text="Read it") as mission, mission.subgoal("Read"):
+            await mission.perform(Navigate(url=f"{shop.url}many"))
+            return await mission.html()
+
+    scripts = LexborHTMLParser(asyncio.run(record())).css("script")
+
+    assert [len(each.text()) for each in scripts] == [250_000] * 4 + [0, 1]
+    assert scripts[4].attributes["data-eikon-left-out"] == "250000"
+
+
+def test_a_token_in_json_ld_is_in_no_file(bundle: Path, tmp_path: Path) -> None:
+    """It is found as in every text, and a stand-in is in its place; in what a replay leaves, too."""
+    replay(bundle, tmp_path / "run", secrets={})
+
+    assert left_in(bundle, {"token": TOKEN}) == set()
+    assert left_in(tmp_path / "run", {"token": TOKEN}) == set()
+    (subgoal,) = open_bundle(bundle).trace.subgoal_traces
+    assert '"access_token"' in subgoal.skills_used[0].model_dump_json()
+
+
+def test_changed_json_ld_diverges_and_is_shown(shop: Shop, bundle: Path, tmp_path: Path) -> None:
+    """A live replay on a site with another price says which value is another one."""
+    shop.price = "1.35"
+    try:
+        outcome = replay(bundle, tmp_path / "run", secrets={}, network="live")
+    finally:
+        shop.price = "1.20"
+
+    found = [(each.layer, each.expected, each.observed) for each in outcome.divergences]
+    assert found[0][0] == "dom"
+    assert '$.offers.price "1.20"' in found[0][1]
+    assert '$.offers.price "1.35"' in found[0][2]
+
+
+def test_a_token_in_a_stored_block_is_found(tmp_path: Path) -> None:
+    """Where it stands in a snapshot in clear, and nowhere else, `eikon scan` finds it."""
+    extras = FrameExtras(data=((0, json.dumps({"access_token": TOKEN})),))
+    root = DomNode(tag="script", attributes=(("type", "application/json"),))
+    frame = FrameSnapshot(path="", url="", name="", doctype="", root=root, extras=extras)
+    write_bundle(tmp_path / "b", [(use(1, "extract_metadata", None), PageSnapshot(frames=(frame,)))])
+
+    (found,) = scan_folder(tmp_path / "b", allowed=())
+
+    assert "access_token" in str(found)
