@@ -89,6 +89,8 @@ class RecordedMission:
             except EikonError as error:  # the mission went as it went; what is missing is said, and can be made up for
                 _logger.warning("%s: recorded, and not certified: %s", self._recording.directory, error.message)
                 return
+        for note in self._mission.report.notes:
+            _logger.warning("%s: %s", self._recording.directory, note)
         if self._mission.report.status != "certified":
             status = self._mission.report.status
             _logger.warning("%s: recorded, and not certified: its replays are %s", self._recording.directory, status)

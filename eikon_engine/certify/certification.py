@@ -54,6 +54,8 @@ class CertificationReport(Record):
     """How often the bundle was replayed that many times."""
     stress: bool
     findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What equal replays do not prove, a line each."""
     patch: TracePatch = TracePatch()
     """What has to change for the runs to agree; empty if nothing has to, or if no change was found."""
     diff: str = ""

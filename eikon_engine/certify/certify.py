@@ -13,6 +13,7 @@ from eikon_engine.certify.certification import Certification, CertificationRepor
 from eikon_engine.certify.draft import Draft
 from eikon_engine.certify.find import find_obstacles, status_of
 from eikon_engine.certify.overlay import BlobsOnTop
+from eikon_engine.certify.overtaken import find_overtaken
 from eikon_engine.certify.runs import replay_together
 from eikon_engine.certify.settle import find_unrepeated, settle
 from eikon_engine.certify.stress import busy_machine
@@ -99,6 +100,12 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     return _certification(bundle, options, original, done, dom)
 
 
+def _ended_early(trace: ExecutionTrace) -> tuple[str, ...]:
+    if trace.status not in {"running", "aborted"}:
+        return ()
+    return (f"the mission was cut off ({trace.status}): what it would have done afterwards is in no replay",)
+
+
 def _files_sha256(bundle: Bundle) -> tuple[str, str]:
     """Digest the files that a certificate is bound to, as they lie there."""
     return file_sha256(trace_file(bundle.root)), network_sha256(bundle.root, bundle.trace)
@@ -155,6 +162,7 @@ def _certification(
     bundle: Bundle, options: CertifyOptions, original: ExecutionTrace, last: Round, dom: BlobsOnTop
 ) -> Certification:
     agreed = not last.findings
+    notes = (*_ended_early(last.trace), *find_overtaken(bundle.root, last.trace)) if agreed else ()
     patch = last.patch if agreed else TracePatch()
     report = CertificationReport(
         status=status_of(last.findings) if not (agreed and patch.operations) else "proposed",
@@ -164,14 +172,15 @@ def _certification(
         rounds=last.number,
         stress=options.stress,
         findings=last.findings,
+        notes=notes,
         patch=patch,
         diff=render_patch(original, patch),
-        certificate=_certificate(bundle, options, last) if agreed else None,
+        certificate=_certificate(bundle, options, last, notes) if agreed else None,
     )
     return Certification(report=report, trace=last.trace if agreed else original, snapshots=dom.new if agreed else ())
 
 
-def _certificate(bundle: Bundle, options: CertifyOptions, last: Round) -> Certificate:
+def _certificate(bundle: Bundle, options: CertifyOptions, last: Round, notes: tuple[str, ...]) -> Certificate:
     changed = bool(last.patch.operations)
     first = last.runs[0].outcome
     trace = last.trace
@@ -188,6 +197,7 @@ def _certificate(bundle: Bundle, options: CertifyOptions, last: Round) -> Certif
         browser=first.browser,
         playwright_version=first.environment.playwright_version if first.environment is not None else "",
         eikon_version=_version(),
+        notes=notes,
         environment_sha256=environment_sha256(first.environment) if first.environment is not None else "",
     )
 

@@ -29,6 +29,7 @@ def _lines(report: CertificationReport) -> Iterator[str]:
         yield from _finding(finding)
     if len(report.findings) > SHOWN_FINDINGS:
         yield f"  and {len(report.findings) - SHOWN_FINDINGS} more after these, mostly consequences; --json has all"
+    yield from (f"  note: {each}" for each in report.notes)
     done = "changed" if report.accepted else "proposed"
     for reason, group in _alike(report.patch.operations):
         if len(group) > SHOWN_ALIKE:

@@ -76,6 +76,8 @@ def _finish(recorded: ScriptRecorded, *, certifies: bool) -> bool:
         return False
     _tell(render_certification(report))
     _say(f"{directory}: recorded, {count} actions; {report.status}")
+    for note in report.notes:
+        _say(f"{directory}: note: {note}")
     return report.status == "certified"
 
 

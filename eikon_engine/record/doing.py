@@ -160,6 +160,8 @@ class Doing:
             self.warnings.append(
                 f"{self.id}: {target.selector} matched {element.count} elements, the first was taken; make it match one"
             )
+        elif self.name == "Frame.waitForSelector" and not self.params.get("strict") and not self.is_by_handle:
+            selector = f"{selector} >> nth=0"  # more may match once the page is at rest
         frames = (*self.frames, *target.frames)
         return target.model_copy(update={"selector": selector, "frames": frames, "identity": identity})
 

@@ -55,6 +55,8 @@ class Certificate(Record):
     """What is not compared: the masks of the trace, described."""
     rules: tuple[str, ...] = ()
     """What may differ in requests: the rules of the network part, described."""
+    notes: tuple[str, ...] = ()
+    """What equal replays do not prove, as of an action that an agent did before an answer which replays wait for."""
     browser: str
     playwright_version: str
     eikon_version: str

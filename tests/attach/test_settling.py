@@ -31,6 +31,13 @@ fetch('/poll').then(answer => answer.text()).then(text => document.querySelector
 </script>"""
 
 
+TOTAL = """<button onclick="document.querySelector('p').textContent = price">Total</button><button>Again</button><p></p>
+<script>
+let price = '0';
+fetch('/price').then(answer => answer.text()).then(text => { price = text });
+</script>"""
+
+
 def shown(folder: Path, step: int) -> str:
     """Return what the page shows after a step, by what certifying found."""
     bundle = open_bundle(folder)
@@ -108,3 +115,32 @@ def test_what_failed_for_want_of_an_answer_fails_again_before_it(
         ("ok", True),
     ]
     assert ["Buy" in shown(tmp_path / "b", number) for number in range(3)] == [False, False, True]
+
+
+def test_what_was_done_before_an_answer_that_replays_wait_for_is_named(
+    chromium: Browser, site: PageSite, tmp_path: Path
+) -> None:
+    """The agent saw a total of 0, replays show one of 42: that they are equal does not prove what the agent did."""
+
+    def late(_asked: Asked) -> Answer:
+        site.released.wait(LATE_S)
+        return Answer(body="42")
+
+    site.answers["/price"] = late
+    page = chromium.new_page()
+    options = AttachOptions(certify=CertifyOptions(runs=2))
+
+    with record_mission(page, mission_text="Sum up", directory=tmp_path / "b", options=options) as mission:
+        page.goto(site.put(TOTAL))
+        page.get_by_role("button", name="Total").click()
+        assert page.locator("p").inner_text() == "0"
+        page.wait_for_function("price === '42'")
+        page.get_by_role("button", name="Again").click()
+
+    page.context.close()
+    assert mission.report is not None
+    assert mission.report.certificate is not None
+    assert len(mission.report.notes) == 1
+    assert "sequence 2 (click" in mission.report.notes[0]
+    assert "/price, replays do" in mission.report.notes[0]
+    assert mission.report.certificate.notes == mission.report.notes

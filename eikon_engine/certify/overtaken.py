@@ -1,0 +1,66 @@
+"""Name what an agent did before an answer that replays wait for: there it may have done something else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.rest import ACTING_APART_PHASES
+from eikon_engine.browser.worker import LOOKING
+from eikon_engine.network.store import read_network
+from eikon_engine.replay.label import label
+from eikon_engine.trace.actions import GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor
+from eikon_engine.trace.bundle_path import inside
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+
+MATTERING: Final = frozenset({"document", "fetch", "script", "xhr"})
+"""Resource types by whose answers a page becomes another one."""
+WITHOUT_EFFECT: Final = (*LOOKING, GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor)
+"""Actions that do nothing to the page there is, or take another one in its place."""
+SHOWN: Final = 2
+"""Requests that are named of one action."""
+
+
+def find_overtaken(root: Path, trace: ExecutionTrace) -> tuple[str, ...]:
+    """Return a line for each action that was done before an answer which replays are given first.
+
+    A replay compares with what its like showed at rest, so it says nothing of what the agent saw there.
+
+    Raises:
+        TraceError: the recorded network cannot be read.
+    """
+    if trace.network is None or not trace.network.timeline:
+        return ()
+    recording = read_network(inside(root, trace.network.folder, "network.folder"))
+    moved = {each.was: each.phase for each in trace.network.timeline}
+    answers = [
+        (moved[end.order], end.phase, exchange.key)
+        for exchange in recording.exchanges
+        if exchange.request.resource_type in MATTERING and (end := exchange.moment) is not None and end.order in moved
+    ]
+    lines = []
+    for place, (attempt, action) in enumerate(_performed(trace)):
+        acted = ACTING_APART_PHASES * place + ACTING_APART_PHASES - 1
+        keys = [key for given, came, key in answers if given < acted <= came]
+        if keys and not isinstance(action.action, WITHOUT_EFFECT):
+            lines.append(_line(attempt, action, keys))
+    return tuple(lines)
+
+
+def _performed(trace: ExecutionTrace) -> Iterator[tuple[str, ActionTrace]]:
+    for subgoal in trace.subgoal_traces:
+        for action in sorted(subgoal.actions_taken, key=lambda each: each.sequence):
+            if action.result.kind != "blocked":
+                yield subgoal.id, action
+
+
+def _line(attempt: str, action: ActionTrace, keys: list[str]) -> str:
+    more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
+    return (
+        f"{attempt}, sequence {action.sequence} ({label(action.action)}): the agent did not wait for "
+        f"{', '.join(keys[:SHOWN])}{more}, replays do; if it did something else there, nobody can tell"
+    )
