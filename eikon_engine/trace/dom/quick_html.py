@@ -202,11 +202,15 @@ class _Writer:
                 levels.append((left, end))
                 left, end = count, form.end
                 index += 1
+        return self._ended(left, end)
+
+    def _ended(self, left: int, end: str) -> str:
+        """Write the ends of all that is open, and return the page."""
         while left == 0:
-            template.append(end)
-            if not levels:
-                return joined(("".join(template) % tuple(_all_escaped(values)),))
-            left, end = levels.pop()
+            self._template.append(end)
+            if not self._levels:
+                return joined(("".join(self._template) % tuple(_all_escaped(self._values)),))
+            left, end = self._levels.pop()
         raise _UnusualError
 
     def _root(self) -> tuple[int, str]:
