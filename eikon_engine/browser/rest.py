@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from eikon_engine.browser.look import ARRIVED, LOOK, STEP_WORKERS, WAIVE, WENT_AWAY, look_at
 from eikon_engine.errors import BrowserDiedError
-from eikon_engine.network.moment import Moment
+from eikon_engine.network.moment import ACTING_APART_PHASES, ACTION_PHASES, Moment
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -41,10 +41,6 @@ LOOKS: Final = 2
 """Round trips in a row in which pages have to be at rest: what the first answer triggers, the second one sees."""
 SAME_MS: Final = 0.5
 """Page time that counts as none: the clock moves by whole milliseconds."""
-ACTION_PHASES: Final = 2
-"""Phases that an action takes: while it goes on, and after it."""
-ACTING_APART_PHASES: Final = 3
-"""As above, where looking for a target is a phase of its own."""
 REPAINTS: Final = 20
 """How often pages are given a frame, while they come to rest, to find out what lies under the pointer."""
 
@@ -67,8 +63,8 @@ class Rest:
         """Counters of connections over which a live server speaks when it wants to."""
         self.catch_up: list[Callable[[], Awaitable[None]]] = []
         """What hears of news that come late."""
-        self.settles = False
-        """Whether pages are let come to rest after actions that an agent did not wait for."""
+        self.settles_after: int | None = None
+        """How many actions of an agent keep their times; after later ones, pages are let come to rest. None for all."""
         self.behind_ms = 0.0
         """Page time by which a replay is behind its recording: its actions took longer, and everything else waits."""
         self.phase = 0
@@ -120,15 +116,19 @@ class Rest:
         self.order += 1
         return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
 
+    @property
+    def settles(self) -> bool:
+        """Say whether pages are let come to rest after an action that an agent did not wait for."""
+        return self.settles_after is not None and self.phase > self.phases(self.settles_after)
+
     def phases(self, actions: int) -> int:
         """Return the phase in which as many actions are over."""
         return (ACTING_APART_PHASES if self.acts_apart else ACTION_PHASES) * actions
 
     def skip(self, actions: int) -> None:
         """Take as many actions for done as the recording had by now, where a replay leaves some out."""
-        phases = self.phases(actions)
-        if self.phase < phases:
-            self.phase = phases - 1
+        if self.phase < self.phases(actions):
+            self.phase = self.phases(actions) - 1
             self._turn_phase()
 
     async def begin(self, at_ms: float | None, acts_at_ms: float | None = None) -> None:

@@ -90,7 +90,8 @@ class SealedTraffic:
         """Route everything."""
         moments = _moments(self._recording)
         schedule = Schedule(session.rest, session.ledger, moments, self._given_to, self._failures)
-        session.rest.settles = self._given_to is not None
+        if self._given_to is not None:
+            session.rest.settles_after = max(self._failures, default=-1) + 1
         rules = SocketRules(self._rules, self._playback.rule_use)
         told = self._other.compare_socket if self._other is not None else None
         sockets = SocketPlayer(session, schedule, self._recording, rules, self._misses, told)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.rest import ACTING_APART_PHASES
 from eikon_engine.browser.worker import LOOKING
+from eikon_engine.network.moment import ACTING_APART_PHASES
 from eikon_engine.network.store import read_network
 from eikon_engine.replay.label import label
 from eikon_engine.trace.actions import GoBack, GoForward, Navigate, OpenPage, Reload, WaitFor

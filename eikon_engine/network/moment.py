@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import Field
 
 from eikon_engine.trace.record import Record
+
+ACTION_PHASES: Final = 2
+"""Phases that an action takes: while it goes on, and after it."""
+ACTING_APART_PHASES: Final = 3
+"""As above, where looking for a target is a phase of its own."""
 
 
 class Moment(Record):

@@ -189,7 +189,7 @@ class StepRunner:
             return not self._compared(planned, recorded, performed).divergences
 
         moved = relocated_action(action, self._plan.urls)
-        return await self._worker.execute(moved, recorded.observation, agrees, recorded.timing)
+        return await self._worker.execute(moved, _times(recorded), agrees, recorded.timing)
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before anything is done in the new one."""
@@ -310,6 +310,14 @@ class StepRunner:
 
 def _observed_dom(performed: Performed, page: int) -> PageSnapshot | None:
     return None if performed.sight is None else performed.sight.snapshots.get(page)
+
+
+def _times(recorded: ActionTrace) -> Observation | None:
+    """Return what was recorded, without when an action acted that never did: its deadline is waited for once."""
+    seen = recorded.observation
+    if seen is None or seen.acted_ms is None or not isinstance(recorded.result, Failed):
+        return seen
+    return seen.model_copy(update={"acted_ms": None})
 
 
 def _has_happened(recorded: Observation | None, observed: Observation | None) -> bool:
