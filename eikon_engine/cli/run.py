@@ -97,12 +97,14 @@ def run_command(
 
         with debugging(debug, clean=Redactor(options.secrets).text) as responses, _live(responses) as live:
             result = _run(partial(record_scenario, scenario, replace(options, live=live)))
+            status = _conclude(result, as_json=as_json)
     else:
         from eikon_engine.scenario.replay_scenario import replay_scenario
 
         with debugging(debug):
             result = _run(partial(replay_scenario, scenario, _recording(scenario, chosen), options))
-    return _conclude(result, as_json=as_json)
+            status = _conclude(result, as_json=as_json)
+    return status
 
 
 class Chosen(TypedDict):

@@ -431,6 +431,37 @@ def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, mo
     assert "no replay data for one.2" in third.err
 
 
+def test_a_refresh_without_a_server_leaves_the_folder_as_it_was(
+    run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refresh without a server leaves the folder as it was, and a first capture nothing to replay."""
+    run(ASKS, "--debug-dir", "responses")
+    before = {each.name: each.read_bytes() for each in Path("responses").iterdir() if each.is_file()}
+    url = model.url
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    away = run(ASKS, "--debug-dir", "responses", "--refresh")
+    first = run(ASKS, "--debug-dir", "new")
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    later = run(ASKS, "--debug-dir", "new")
+
+    assert (away.status, first.status, later.status) == (69, 69, 0), away.err + first.err + later.err
+    assert {each.name: each.read_bytes() for each in Path("responses").iterdir() if each.is_file()} == before
+    assert run(ASKS, "--debug-dir", "responses").status == 0
+
+
+@pytest.mark.usefixtures("model")
+def test_a_run_that_is_cut_off_leaves_a_folder_that_is_not_whole(run: Run) -> None:
+    """A run that is cut off leaves a folder that is not whole."""
+    steps = f"{ASKS}\n- {{tool: next_number, as: number}}\n- {{tool: fail, args: {{why: '{{{{number}}}}'}}}}"
+
+    cut_off = run(steps, "--debug-dir", "responses")
+    again = run(ASKS, "--debug-dir", "responses")
+
+    assert (cut_off.status, again.status) == (2, 65), cut_off.err + again.err
+    assert "(code responses-incomplete)" in again.err
+
+
 def test_a_model_that_fails_fails_the_run_and_its_replay_alike(run: Run, model: ModelServer) -> None:
     """A model that fails fails the run and its replay alike."""
     model.script.extend([answer_error(500, "out of order")] * 9)
