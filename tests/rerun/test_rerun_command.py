@@ -19,9 +19,10 @@ from eikon_engine.rerun.report import RerunReport
 from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
+from eikon_engine.trace.execution import Failed, Result, Succeeded
 from eikon_engine.trace.json_value import JsonValue
 from tests.rerun.recorded import URL, element, page, use, write_bundle
-from tests.sites.model_server import answer_text, serve_model
+from tests.sites.model_server import Scripted, answer_error, answer_text, serve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLES, PAGES = 20, 12
@@ -268,6 +269,29 @@ def test_questions_to_a_model_are_captured_once_and_replayed(
 
     assert (captured.returncode, replayed.returncode, without.returncode) == (0, 0, 3)
     assert "no-replay-data" in without.stdout or "no replay data" in without.stdout
+
+
+@pytest.mark.parametrize("recorded", [Succeeded(), Failed(code="completion-unreachable", message="away")])
+@pytest.mark.parametrize("scripted", [None, answer_error(500, "out of order")], ids=["away", "failing"])
+def test_a_model_that_gives_no_answer_is_no_result_of_a_skill(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Result, scripted: Scripted | None
+) -> None:
+    """The use was not rerun, status 3, and `--accept` writes nothing of it."""
+    shown = page(element("p", "€ 1", class_="price"))
+    parameters: JsonValue = {"question": "What does it cost?"}
+    asked = use(1, "ask_page", {"answer": "one euro", "cut": False}, parameters=parameters, result=recorded)
+    trace = write_bundle(tmp_path / "mission", [(asked, shown)]) / "trace.json"
+    before = trace.read_bytes()
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_MODEL", "loopback")
+
+    with serve_model(*([] if scripted is None else [scripted])) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1" if scripted is None else server.url)
+        done = run(SKILL, "rerun", str(trace.parent), "--accept", "--debug-dir", str(tmp_path / "responses"))
+
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "look #1 ask_page: not rerun: " in done.stdout
+    assert trace.read_bytes() == before
 
 
 def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path) -> None:
