@@ -211,6 +211,24 @@ def test_an_unreadable_bundle_hides_no_other_and_decides_the_status(run: Run, tm
     assert "3 bundles, 2 uses of skills: 0 unchanged, 1 changed, 0 not rerun, 2 unreadable" in done.stderr
 
 
+@pytest.mark.parametrize("left", ["dom", CERTIFICATE_FILE])
+def test_a_bundle_whose_trace_is_gone_is_told_beside_another(run: Run, tmp_path: Path, left: str) -> None:
+    """Its pages, or its certificate, say that it was one: it cannot be read, whatever became of the other."""
+    shown = page(element("p", "€ 1", class_="price"))
+    for name in ("a", "b"):
+        write_bundle(tmp_path / name, [(use(1, "price_of", {"price": "€ 1"}), shown)])
+    gone = tmp_path / "b"
+    (gone / CERTIFICATE_FILE).write_text("{}")
+    (gone / "trace.json").unlink()
+    for each in {"dom", CERTIFICATE_FILE} - {left}:
+        (gone / each).rename(tmp_path / "away")
+
+    done = run(SKILL, "rerun", str(tmp_path))
+
+    assert done.returncode == 65
+    assert f"{gone}: cannot be read: {gone}: wanted a bundle with trace.json" in done.stdout
+
+
 def test_what_cannot_be_rerun_is_told_and_never_a_pass(run: Run, tmp_path: Path) -> None:
     """No page, no output, no such skill, no such frame, no model: status 3, and each says why."""
     shown = page(element("p", "€ 1", class_="price"))
