@@ -180,6 +180,27 @@ def test_accepted_outputs_are_the_new_baseline(run: Run, tmp_path: Path) -> None
     assert (again.returncode, again.stdout) == (0, "")
 
 
+@pytest.mark.parametrize("named", [".", "run/mission", "run/mission/trace.json"])
+def test_the_mission_of_a_run_is_not_accepted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """A replay of the run would end at its outputs, so that nothing is written into any bundle; showing is allowed."""
+    shown = page(element("p", "€ 1", class_="price"))
+    bundles = [
+        write_bundle(tmp_path / name, [(use(1, "price_of", {"price": "€ 2"}), shown)]) for name in ("a", "run/mission")
+    ]
+    (tmp_path / "run" / "run.json").write_text("{}")
+    before = [(each / "trace.json").read_bytes() for each in bundles]
+    monkeypatch.chdir(tmp_path)
+
+    refused = run(SKILL, "rerun", named, "--accept")
+    compared = run(SKILL, "rerun", named)
+
+    assert (refused.returncode, compared.returncode) == (2, 1)
+    assert "the mission of a run, whose outputs.json would not fit" in refused.stderr
+    assert [(each / "trace.json").read_bytes() for each in bundles] == before
+
+
 @pytest.mark.parametrize("recorded", [1, True, 1.0], ids=["whole", "truth", "decimal"])
 def test_equal_numbers_of_another_kind_have_changed(run: Run, tmp_path: Path, recorded: JsonValue) -> None:
     """1, true and 1.0 are three values, though Python takes them for one."""
@@ -266,6 +287,19 @@ def test_a_skill_that_fails_now_has_changed(run: Run, tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "succeeded when it was recorded, failed (price_of: wanted an output of price-skills 1.0" in done.stdout
+
+
+def test_a_skill_that_ends_the_process_has_failed(run: Run, tmp_path: Path) -> None:
+    """Neither a skill nor its import ends anything but itself, whatever status it asks for."""
+    html = tmp_path / "page.html"
+    html.write_text("<p class=price>€ 5</p>", encoding="utf-8")
+
+    done = run(SKILL.replace("found = ", "raise SystemExit(0)\n            found = "), "run", "price_of", str(html))
+    imported = run("raise SystemExit(0)", "run", "price_of", str(html))
+
+    assert (done.returncode, imported.returncode) == (1, 78)
+    assert "price_of: wanted an output of price-skills 1.0, found SystemExit: 0" in done.stderr
+    assert "wanted a skill that can be imported, found SystemExit: 0" in imported.stderr
 
 
 def test_questions_to_a_model_are_captured_once_and_replayed(
