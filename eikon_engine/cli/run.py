@@ -203,7 +203,7 @@ def _tools(modules: tuple[str, ...]) -> ToolBox:
             sys.path.insert(0, str(Path.cwd()))
         try:
             found = getattr(import_module(module), name) if name else None
-        except (ImportError, AttributeError, ValueError) as error:
+        except (ImportError, AttributeError, ValueError, SystemExit) as error:
             message = f"--tools {text}: wanted MODULE:NAME of a tool, found {type(error).__name__}: {error}"
             raise UsageError(message) from error
         if not isinstance(found, ToolBox) and not callable(found):

@@ -39,6 +39,11 @@ def fail(why: str) -> None:
     raise LookupError(why)
 
 
+def leave() -> None:
+    """End the process."""
+    raise SystemExit(0)
+
+
 def pair() -> tuple[int, int]:
     """Return what no fixture holds."""
     return (1, 2)
@@ -79,11 +84,16 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     module = f"tools_of_test_{next(_NAMES)}"
     (tmp_path / f"{module}.py").write_text(TOOLS)
     monkeypatch.syspath_prepend(str(tmp_path))
-    tools = [option for name in ("next_number", "echo", "fail", "pair") for option in ("--tools", f"{module}:{name}")]
+    tools = [
+        option
+        for name in ("next_number", "echo", "fail", "leave", "pair")
+        for option in ("--tools", f"{module}:{name}")
+    ]
 
     def run(steps: str, *arguments: str, rest: str = "") -> Ended:
         lines = "\n".join(f"      {line}" for line in steps.strip("\n").splitlines())
-        head = "id: tried\ngoal: Try\nallowed_tools: [next_number, echo, fail, pair, browser]\nsubgoals:\n  - id: one\n"
+        allowed = "allowed_tools: [next_number, echo, fail, leave, pair, browser]"
+        head = f"id: tried\ngoal: Try\n{allowed}\nsubgoals:\n  - id: one\n"
         Path("tried.yaml").write_text(f"{head}    steps:\n{lines}\n{rest}")
         is_replay = "replay" in arguments
         status = run_command(eikon, ["run", "tried.yaml", *([] if is_replay else tools), *arguments], "eikon")
@@ -167,6 +177,16 @@ def test_a_failing_tool_fails_the_run_and_its_replay_alike(run: Run) -> None:
         assert "eikon: tool fail failed: LookupError: no page (code tool-failed)" in ended.err
         assert ended.note()["state"] == "failed"
         assert [each["type"] for each in ended.events()][-2:] == ["subgoal_end", "run_end"]
+
+
+def test_a_tool_that_ends_the_process_fails_the_run_and_its_replay(run: Run) -> None:
+    """A tool that ends the process fails the run and its replay, with a status of their own."""
+    recorded = run("- {tool: leave}")
+    replayed = run("- {tool: leave}", "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
+
+    for ended in (recorded, replayed):
+        assert (ended.status, ended.note()["state"]) == (1, "failed")
+        assert "eikon: tool leave failed: SystemExit: 0 (code tool-failed)" in ended.err
 
 
 @pytest.mark.parametrize("expected", ["true", "LookupError", "tool-failed"])
