@@ -361,6 +361,18 @@ def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path
     assert all(len(each.stderr.splitlines()) == 1 for each in (empty, unknown))
 
 
+def test_a_file_in_another_encoding_is_read_as_it_says_or_refused(run: Run, tmp_path: Path) -> None:
+    """No character is replaced in silence."""
+    html = tmp_path / "page.html"
+    html.write_bytes("<p class=price>5 é</p>".encode("latin-1"))
+    refused = run(SKILL, "run", "price_of", str(html))
+    html.write_bytes("<meta charset=iso-8859-1><p class=price>5 é</p>".encode("latin-1"))
+    done = run(SKILL, "run", "price_of", str(html))
+
+    assert (refused.returncode, json.loads(done.stdout)) == (65, {"price": "5 é"})
+    assert "found byte 0xe9" in refused.stderr
+
+
 def test_installed_skills_are_listed_shown_and_run(run: Run, tmp_path: Path) -> None:
     """The list marks broken ones and goes on; what is asked for by name is strict."""
     html = tmp_path / "page.html"
