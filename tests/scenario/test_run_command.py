@@ -446,6 +446,8 @@ def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, mo
 
     assert [each.status for each in (first, second, third)] == [0, 0, 78]
     assert (asked, len(model.asked)) == (2, 2)
+    assert "completions: 2 recorded, 0 replayed" in second.out
+    assert "asked" not in second.out
     assert "Capture mode" in first.err
     assert "Replay mode" in second.err
     assert "no replay data for one.2" in third.err
@@ -514,6 +516,20 @@ def test_a_response_that_is_left_over_ends_a_replay_with_one(run: Run, model: Mo
 
     assert replayed.status == 1
     assert "recorded responses of models were not asked for: one_2-" in replayed.err
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(("kept", "status"), [(", as: answer", 1), ("", 0)])
+def test_an_edited_answer_is_found_where_something_follows_from_it(run: Run, kept: str, status: int) -> None:
+    """An edited answer is found where something follows from it, as the documentation says."""
+    steps = f"- {{completion: {{prompt: two}}{kept}}}"
+    response = next((run(steps).folder / "responses").glob("one*.json"))
+    response.write_text(response.read_text().replace('"TWO"', '"FIVE"'))
+
+    replayed = replay(run, steps)
+
+    assert replayed.status == status, replayed.err
+    assert "completions: 0 recorded, 1 replayed" in replayed.out
 
 
 def test_other_outputs_end_a_replay_with_one(run: Run) -> None:
