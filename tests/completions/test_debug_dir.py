@@ -288,6 +288,23 @@ def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path:
     assert opened(tmp_path, never).mode == "replay"
 
 
+def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> None:
+    """What is missing is still missing, and nothing else has changed; it is told so."""
+
+    class Away:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
+            raise CompletionUnreachableError("away")
+
+    told: list[str] = []
+    capture(tmp_path, "a")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with opened(tmp_path, Away, told, append=True) as used, pytest.raises(CompletionUnreachableError):
+        used.client.complete(request("b"))
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert told[-1] == f"Capture mode: stopped after 0 responses; {tmp_path} is as it was"
+
+
 def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:
     """Nobody can mean both."""
     with pytest.raises(UsageError, match="drop one of the two"):
