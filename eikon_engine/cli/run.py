@@ -97,12 +97,14 @@ def run_command(
 
         with debugging(debug, clean=Redactor(options.secrets).text) as responses, _live(responses) as live:
             result = _run(partial(record_scenario, scenario, replace(options, live=live)))
+            status = _conclude(result, as_json=as_json)
     else:
         from eikon_engine.scenario.replay_scenario import replay_scenario
 
         with debugging(debug):
             result = _run(partial(replay_scenario, scenario, _recording(scenario, chosen), options))
-    return _conclude(result, as_json=as_json)
+            status = _conclude(result, as_json=as_json)
+    return status
 
 
 class Chosen(TypedDict):
@@ -201,7 +203,7 @@ def _tools(modules: tuple[str, ...]) -> ToolBox:
             sys.path.insert(0, str(Path.cwd()))
         try:
             found = getattr(import_module(module), name) if name else None
-        except (ImportError, AttributeError, ValueError) as error:
+        except (ImportError, AttributeError, ValueError, SystemExit) as error:
             message = f"--tools {text}: wanted MODULE:NAME of a tool, found {type(error).__name__}: {error}"
             raise UsageError(message) from error
         if not isinstance(found, ToolBox) and not callable(found):

@@ -106,6 +106,8 @@ def rerun_command(
     for name in only:
         default_skills().named(name)
     bundles = find_bundles(paths)
+    if accepted:
+        _demand_no_runs(bundles)
     begin = time.perf_counter()
     with debugging(debug) as responses:
         ask = None if responses is None else responses.client
@@ -117,6 +119,25 @@ def rerun_command(
     click.echo(printable(render_total(report, time.perf_counter() - begin)), err=True)
     _advise(report, accepted=accepted)
     return report.exit_status
+
+
+def _demand_no_runs(bundles: Sequence[Path]) -> None:
+    """Make sure that no bundle is the mission of a run, which a replay compares with outputs that nobody rewrites.
+
+    Raises:
+        UsageError: one is.
+    """
+    from eikon_engine.errors import UsageError
+    from eikon_engine.scenario.run_note import MISSION, OUTPUTS_FILE, RUN_FILE
+
+    for bundle in bundles:
+        folder = (bundle if bundle.is_dir() else bundle.parent).resolve()
+        if folder.name == MISSION and (folder.parent / RUN_FILE).exists():
+            message = (
+                f"--accept wanted bundles of their own, found {bundle}, the mission of a run, whose {OUTPUTS_FILE} "
+                "would not fit it any more; leave it out, and record the scenario again with `eikon run`"
+            )
+            raise UsageError(message)
 
 
 def _shown(bundles: Sequence[Path], options: RerunOptions, *, accepted: bool, quiet: bool) -> Iterator[BundleRerun]:

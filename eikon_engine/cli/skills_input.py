@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.cli.html_text import html_text
 from eikon_engine.errors import TraceError, TraceMissingError, UsageError
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.dom.quick_html import plain_frames
@@ -39,7 +40,7 @@ def read_page(path: Path, step: str | None) -> tuple[str, str]:
         message = f"--step wants a bundle, found the file {path}; leave it out"
         raise UsageError(message)
     try:
-        return path.read_bytes().decode("utf-8", "replace"), ""
+        return html_text(path.read_bytes(), path), ""
     except FileNotFoundError as error:
         message = f"{path}: wanted a file of HTML or a bundle, found nothing; check the path"
         raise TraceMissingError(message) from error

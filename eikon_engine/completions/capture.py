@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from eikon_engine.completions.answered import Answered, ignore, tell_of
 from eikon_engine.completions.cleaned import as_it_is, cleaned_request
 from eikon_engine.completions.digest import prompt_digest
 from eikon_engine.completions.failures import code_of
 from eikon_engine.completions.model_response import FORMAT_VERSION, ModelFailure, ModelResponse
-from eikon_engine.errors import CompletionError
+from eikon_engine.errors import CompletionError, CompletionTimeoutError, CompletionUnreachableError
 from eikon_engine.trace.token_usage import TokenUsage
 
 if TYPE_CHECKING:
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from eikon_engine.completions.client import CompletionClient
     from eikon_engine.completions.completion import Completion, CompletionRequest
     from eikon_engine.completions.writer import ResponseWriter
+
+_OUTAGES: Final = (CompletionTimeoutError, CompletionUnreachableError)
+"""What is no answer of a model, but the lack of one."""
 
 
 class CapturingClient:
@@ -35,20 +38,26 @@ class CapturingClient:
         *,
         clean: Clean = as_it_is,
         watch: Callable[[Answered], None] = ignore,
+        keeps_outages: bool = True,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Ask `live`; `watch` hears of each response, `clock` counts seconds."""
+        """Ask `live`; `watch` hears of each response that is kept, `clock` counts seconds.
+
+        `keeps_outages` says whether a server that is away, or silent, is an answer too; without it, the recording is
+        not whole, so that the question is asked again and no replay repeats a fault of one hour.
+        """
         self._live = live
         self._writer = writer
         self._clean = clean
         self._watch = watch
+        self._keeps_outages = keeps_outages
         self._clock = clock
 
     def complete(self, request: CompletionRequest) -> Completion:
         """Ask once, and keep what comes.
 
         Raises:
-            CompletionError: the model gave no answer; that is kept too.
+            CompletionError: the model gave no answer; that is kept too, see `keeps_outages`.
             OutputError: the answer cannot be written.
             UsageError: it came after the recording had ended.
         """
@@ -58,6 +67,9 @@ class CapturingClient:
             try:
                 completion = self._live.complete(request)
             except CompletionError as error:
+                if isinstance(error, _OUTAGES) and not self._keeps_outages:
+                    self._writer.go_without()
+                    raise
                 self._keep(self._recorded(cleaned, error, self._seconds_since(begun)))
                 raise
             self._keep(self._recorded(cleaned, completion, self._seconds_since(begun)))

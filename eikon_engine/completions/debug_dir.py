@@ -49,6 +49,8 @@ class DebugDirOptions:
     """Given a line for people when the folder is opened, and when it is closed."""
     watch: Callable[[Answered], None] = ignore
     """Hears of each response, in the thread that asked for it."""
+    keeps_outages: bool = False
+    """Whether a server that is away, or silent, is kept as what happened; a folder without it is not whole."""
     new_id: Callable[[], str] = fresh_id
     """Draws the id of a recording."""
 
@@ -208,4 +210,10 @@ def _capturing(
     live: Callable[[], CompletionClient], writer: ResponseWriter, options: DebugDirOptions
 ) -> CompletionClient:
     """Make the client when it is first asked, before the time of its answer counts."""
-    return ClientOnDemand(lambda: CapturingClient(live(), writer, clean=options.clean, watch=options.watch))
+
+    def make() -> CompletionClient:
+        return CapturingClient(
+            live(), writer, clean=options.clean, watch=options.watch, keeps_outages=options.keeps_outages
+        )
+
+    return ClientOnDemand(make)

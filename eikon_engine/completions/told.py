@@ -60,6 +60,8 @@ def _saved(used: DebugDir, count: str, *, whole: bool) -> str:
         return f"Capture mode: {count} saved to {used.root}"
     if used.mode == "refresh":
         return f"Capture mode: stopped after {count}; the old ones in {used.root} are as they were"
+    if used.mode == "append" and not used.counts.captured:
+        return f"Capture mode: stopped after {count}; {used.root} is as it was"
     return f"Capture mode: stopped after {count}; {used.root} is marked as incomplete"
 
 

@@ -30,6 +30,7 @@ class ResponseWriter:
         self._lock = threading.Lock()
         self._is_open = True
         self._awaited = 0
+        self._lacks_answer = False
         self._has_begun = False
 
     @property
@@ -58,6 +59,11 @@ class ResponseWriter:
             with self._lock:
                 self._awaited -= 1
 
+    def go_without(self) -> None:
+        """Note that an answer never came and is not kept: the recording cannot be whole any more."""
+        with self._lock:
+            self._lacks_answer = True
+
     def add(self, response: ModelResponse) -> ModelResponse:
         """Write a response as the next one to its prompt, and return it with its place.
 
@@ -78,7 +84,7 @@ class ResponseWriter:
         return placed
 
     def end(self, *, whole: bool, abandons: bool = False) -> bool:
-        """Say that the recording is over; return whether it is whole: it came to its end, and no answer is on its way.
+        """End the recording; return whether it is whole: it came to its end, no answer is on its way or lacking.
 
         One that never began is as whole as it was. `abandons` says that nobody wants an answer that is on its way.
 
@@ -87,7 +93,7 @@ class ResponseWriter:
         """
         with self._lock:
             self._is_open = False
-            is_whole = whole and (abandons or not self._awaited)
+            is_whole = whole and not self._lacks_answer and (abandons or not self._awaited)
             if is_whole or self._has_begun:
                 self._mark("complete" if is_whole else "stopped")
         return is_whole

@@ -115,7 +115,7 @@ class _Rerun:
             if frame is None:
                 return blank.model_copy(update={"why": f"the stored snapshot has no frame {usage.source.frame!r}"})
             page = SkillInput(html=frame.html, url=usage.source.url, parameters=usage.parameters, ask=self._ask)
-            result, output = _run(skill, page)
+            result, output = self._run(skill, page, usage.result)
         except EikonError as error:
             unreadable = isinstance(error, TraceError)
             return blank.model_copy(
@@ -144,7 +144,9 @@ class _Rerun:
             frame = self._pages.of_intent(intent)
             if frame is None:
                 return blank.model_copy(update={"why": "the recording kept no page for the page intent"})
-            result, output = _run(skill, SkillInput(html=frame.html, url=frame.url, ask=self._ask))
+            result, output = self._run(
+                skill, SkillInput(html=frame.html, url=frame.url, ask=self._ask), blank.old_result
+            )
         except EikonError as error:
             unreadable = isinstance(error, TraceError)
             return blank.model_copy(
@@ -165,12 +167,22 @@ class _Rerun:
             }
         )
 
+    def _run(self, skill: Skill, page: SkillInput, recorded: Result) -> tuple[Result, JsonValue]:
+        """Run a skill, and return how it failed where it did.
 
-def _run(skill: Skill, page: SkillInput) -> tuple[Result, JsonValue]:
-    try:
-        return Succeeded(), skill.run(page)
-    except (CompletionError, SkillError) as error:
-        return Failed(code=error.code, message=error.message), None
+        Raises:
+            CompletionError: the model gave no answer, which says nothing about the skill; only where the recording
+                itself tells of that failure, and answers with it, it is a result.
+        """
+        try:
+            return Succeeded(), skill.run(page)
+        except CompletionError as error:
+            is_as_recorded = isinstance(recorded, Failed) and recorded.code == error.code
+            if not (is_as_recorded and isinstance(self._ask, _BundleAnswers)):
+                raise
+            return Failed(code=error.code, message=error.message), None
+        except SkillError as error:
+            return Failed(code=error.code, message=error.message), None
 
 
 def _compared(blank: UseRerun, result: Result, old: JsonValue, new: JsonValue) -> UseRerun:

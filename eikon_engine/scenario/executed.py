@@ -36,13 +36,13 @@ class ExecutedCall:
         """Return the result."""
         return result
 
-    def fail(self, error: Exception) -> ToolError:
+    def fail(self, error: Exception | SystemExit) -> ToolError:
         """Return the public error."""
         return public_error(self._tool, failure_of(error))
 
 
-def failure_of(error: Exception) -> Failure:
-    """Say what a tool failed by."""
+def failure_of(error: Exception | SystemExit) -> Failure:
+    """Say what a tool failed by; one that ends the process, `sys.exit`, has failed with what it gave."""
     message = error.message if isinstance(error, EikonError) else str(error)
     code = getattr(error, "code", None)
     return Failure(type=type(error).__name__, code=code if isinstance(code, str) else None, message=message)

@@ -166,7 +166,9 @@ class _Recording:
         """Return what is asked, and keep its answers in a folder; nothing where no model is asked."""
         if not may_ask_model(self._file):
             return None
-        chosen = DebugDirOptions(clean=self._secrets.redactor.text, watch=watch, new_id=self._options.new_id)
+        chosen = DebugDirOptions(
+            clean=self._secrets.redactor.text, watch=watch, keeps_outages=True, new_id=self._options.new_id
+        )
         return stack.enter_context(open_debug_dir(folder, self._options.live, options=chosen)).client
 
     def _tools(self, pages: Pages) -> ToolBox:

@@ -140,7 +140,7 @@ class RecordedCall:
         self._keep(stored, None, duration)
         return result
 
-    def fail(self, error: Exception) -> ToolError:
+    def fail(self, error: Exception | SystemExit) -> ToolError:
         """Keep what the tool raised.
 
         Raises:

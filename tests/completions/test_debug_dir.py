@@ -16,7 +16,10 @@ from eikon_engine.completions.folder import MARK_FILE
 from eikon_engine.completions.refresh import READY, STAGING
 from eikon_engine.errors import (
     BrowserDiedError,
+    CompletionError,
     CompletionLimitedError,
+    CompletionTimeoutError,
+    CompletionUnreachableError,
     InterruptedRunError,
     NoReplayDataError,
     OutputError,
@@ -90,6 +93,47 @@ def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
         used.client.complete(request())
     with opened(tmp_path, never) as used, pytest.raises(CompletionLimitedError, match=r"^too many$"):
         used.client.complete(request())
+
+
+@pytest.mark.parametrize("outage", [CompletionUnreachableError, CompletionTimeoutError])
+def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: type[CompletionError]) -> None:
+    """Nothing is kept of it, whatever the run does: a refresh leaves the old answers, a capture goes on later."""
+
+    class Away:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
+            raise outage("away")
+
+    capture(tmp_path / "old", "one")
+    told: list[str] = []
+    for folder, refresh in ((tmp_path / "old", True), (tmp_path / "new", False)):
+        with opened(folder, Away, told, refresh=refresh) as used, pytest.raises(outage):
+            used.client.complete(request("one"))
+
+    with opened(tmp_path / "old", never) as used:
+        assert used.client.complete(request("one")).text == "one 0"
+    assert "are as they were" in told[1]
+    assert capture(tmp_path / "new", "one") == ["one 0"]
+
+
+def test_an_answer_that_never_came_is_asked_for_by_append(tmp_path: Path) -> None:
+    """What was answered before the server went away is kept; the folder is refused until the rest is there."""
+
+    class LeavesAfterOne(CountingClient):
+        def complete(self, request: CompletionRequest) -> Completion:
+            if self.asked:
+                raise CompletionUnreachableError("away")
+            return super().complete(request)
+
+    with opened(tmp_path, LeavesAfterOne) as used:
+        used.client.complete(request("one"))
+        with pytest.raises(CompletionUnreachableError):
+            used.client.complete(request("two"))
+
+    with pytest.raises(ResponsesIncompleteError):
+        opened(tmp_path, never)
+    with opened(tmp_path, CountingClient, append=True) as used:
+        assert [used.client.complete(request(text)).text for text in ("one", "two")] == ["one 0", "two 0"]
+    assert opened(tmp_path, never).counts.recorded == 2
 
 
 def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> None:
@@ -242,6 +286,23 @@ def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     used.close(whole=False)
     assert opened(tmp_path, never).mode == "replay"
+
+
+def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> None:
+    """What is missing is still missing, and nothing else has changed; it is told so."""
+
+    class Away:
+        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
+            raise CompletionUnreachableError("away")
+
+    told: list[str] = []
+    capture(tmp_path, "a")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with opened(tmp_path, Away, told, append=True) as used, pytest.raises(CompletionUnreachableError):
+        used.client.complete(request("b"))
+
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert told[-1] == f"Capture mode: stopped after 0 responses; {tmp_path} is as it was"
 
 
 def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:

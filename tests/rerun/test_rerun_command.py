@@ -19,9 +19,10 @@ from eikon_engine.rerun.report import RerunReport
 from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import CERTIFICATE_FILE
+from eikon_engine.trace.execution import Failed, Result, Succeeded
 from eikon_engine.trace.json_value import JsonValue
 from tests.rerun.recorded import URL, element, page, use, write_bundle
-from tests.sites.model_server import answer_text, serve_model
+from tests.sites.model_server import Scripted, answer_error, answer_text, serve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 BUNDLES, PAGES = 20, 12
@@ -179,6 +180,27 @@ def test_accepted_outputs_are_the_new_baseline(run: Run, tmp_path: Path) -> None
     assert (again.returncode, again.stdout) == (0, "")
 
 
+@pytest.mark.parametrize("named", [".", "run/mission", "run/mission/trace.json"])
+def test_the_mission_of_a_run_is_not_accepted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """A replay of the run would end at its outputs, so that nothing is written into any bundle; showing is allowed."""
+    shown = page(element("p", "€ 1", class_="price"))
+    bundles = [
+        write_bundle(tmp_path / name, [(use(1, "price_of", {"price": "€ 2"}), shown)]) for name in ("a", "run/mission")
+    ]
+    (tmp_path / "run" / "run.json").write_text("{}")
+    before = [(each / "trace.json").read_bytes() for each in bundles]
+    monkeypatch.chdir(tmp_path)
+
+    refused = run(SKILL, "rerun", named, "--accept")
+    compared = run(SKILL, "rerun", named)
+
+    assert (refused.returncode, compared.returncode) == (2, 1)
+    assert "the mission of a run, whose outputs.json would not fit" in refused.stderr
+    assert [(each / "trace.json").read_bytes() for each in bundles] == before
+
+
 @pytest.mark.parametrize("recorded", [1, True, 1.0], ids=["whole", "truth", "decimal"])
 def test_equal_numbers_of_another_kind_have_changed(run: Run, tmp_path: Path, recorded: JsonValue) -> None:
     """1, true and 1.0 are three values, though Python takes them for one."""
@@ -208,6 +230,24 @@ def test_an_unreadable_bundle_hides_no_other_and_decides_the_status(run: Run, tm
     assert "b: cannot be read: " in done.stdout
     assert "look #1 price_of: cannot be read: " in done.stdout
     assert "3 bundles, 2 uses of skills: 0 unchanged, 1 changed, 0 not rerun, 2 unreadable" in done.stderr
+
+
+@pytest.mark.parametrize("left", ["dom", CERTIFICATE_FILE])
+def test_a_bundle_whose_trace_is_gone_is_told_beside_another(run: Run, tmp_path: Path, left: str) -> None:
+    """Its pages, or its certificate, say that it was one: it cannot be read, whatever became of the other."""
+    shown = page(element("p", "€ 1", class_="price"))
+    for name in ("a", "b"):
+        write_bundle(tmp_path / name, [(use(1, "price_of", {"price": "€ 1"}), shown)])
+    gone = tmp_path / "b"
+    (gone / CERTIFICATE_FILE).write_text("{}")
+    (gone / "trace.json").unlink()
+    for each in {"dom", CERTIFICATE_FILE} - {left}:
+        (gone / each).rename(tmp_path / "away")
+
+    done = run(SKILL, "rerun", str(tmp_path))
+
+    assert done.returncode == 65
+    assert f"{gone}: cannot be read: {gone}: wanted a bundle with trace.json" in done.stdout
 
 
 def test_what_cannot_be_rerun_is_told_and_never_a_pass(run: Run, tmp_path: Path) -> None:
@@ -249,6 +289,19 @@ def test_a_skill_that_fails_now_has_changed(run: Run, tmp_path: Path) -> None:
     assert "succeeded when it was recorded, failed (price_of: wanted an output of price-skills 1.0" in done.stdout
 
 
+def test_a_skill_that_ends_the_process_has_failed(run: Run, tmp_path: Path) -> None:
+    """Neither a skill nor its import ends anything but itself, whatever status it asks for."""
+    html = tmp_path / "page.html"
+    html.write_text("<p class=price>€ 5</p>", encoding="utf-8")
+
+    done = run(SKILL.replace("found = ", "raise SystemExit(0)\n            found = "), "run", "price_of", str(html))
+    imported = run("raise SystemExit(0)", "run", "price_of", str(html))
+
+    assert (done.returncode, imported.returncode) == (1, 78)
+    assert "price_of: wanted an output of price-skills 1.0, found SystemExit: 0" in done.stderr
+    assert "wanted a skill that can be imported, found SystemExit: 0" in imported.stderr
+
+
 def test_questions_to_a_model_are_captured_once_and_replayed(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -270,6 +323,29 @@ def test_questions_to_a_model_are_captured_once_and_replayed(
     assert "no-replay-data" in without.stdout or "no replay data" in without.stdout
 
 
+@pytest.mark.parametrize("recorded", [Succeeded(), Failed(code="completion-unreachable", message="away")])
+@pytest.mark.parametrize("scripted", [None, answer_error(500, "out of order")], ids=["away", "failing"])
+def test_a_model_that_gives_no_answer_is_no_result_of_a_skill(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recorded: Result, scripted: Scripted | None
+) -> None:
+    """The use was not rerun, status 3, and `--accept` writes nothing of it."""
+    shown = page(element("p", "€ 1", class_="price"))
+    parameters: JsonValue = {"question": "What does it cost?"}
+    asked = use(1, "ask_page", {"answer": "one euro", "cut": False}, parameters=parameters, result=recorded)
+    trace = write_bundle(tmp_path / "mission", [(asked, shown)]) / "trace.json"
+    before = trace.read_bytes()
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setenv("OPENAI_MODEL", "loopback")
+
+    with serve_model(*([] if scripted is None else [scripted])) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1" if scripted is None else server.url)
+        done = run(SKILL, "rerun", str(trace.parent), "--accept", "--debug-dir", str(tmp_path / "responses"))
+
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert "look #1 ask_page: not rerun: " in done.stdout
+    assert trace.read_bytes() == before
+
+
 def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path) -> None:
     """A folder without bundles, an unknown skill, a recording that was cut off: one line, and its own status."""
     empty = run(SKILL, "rerun", str(tmp_path))
@@ -283,6 +359,18 @@ def test_folders_and_names_that_lead_nowhere_are_errors(run: Run, tmp_path: Path
     assert "wanted bundles in the folder, found none" in empty.stderr
     assert "no use of a skill was found: nothing was compared" in none.stderr
     assert all(len(each.stderr.splitlines()) == 1 for each in (empty, unknown))
+
+
+def test_a_file_in_another_encoding_is_read_as_it_says_or_refused(run: Run, tmp_path: Path) -> None:
+    """No character is replaced in silence."""
+    html = tmp_path / "page.html"
+    html.write_bytes("<p class=price>5 é</p>".encode("latin-1"))
+    refused = run(SKILL, "run", "price_of", str(html))
+    html.write_bytes("<meta charset=iso-8859-1><p class=price>5 é</p>".encode("latin-1"))
+    done = run(SKILL, "run", "price_of", str(html))
+
+    assert (refused.returncode, json.loads(done.stdout)) == (65, {"price": "5 é"})
+    assert "found byte 0xe9" in refused.stderr
 
 
 def test_installed_skills_are_listed_shown_and_run(run: Run, tmp_path: Path) -> None:

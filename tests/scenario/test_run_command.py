@@ -39,6 +39,11 @@ def fail(why: str) -> None:
     raise LookupError(why)
 
 
+def leave() -> None:
+    """End the process."""
+    raise SystemExit(0)
+
+
 def pair() -> tuple[int, int]:
     """Return what no fixture holds."""
     return (1, 2)
@@ -79,11 +84,16 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     module = f"tools_of_test_{next(_NAMES)}"
     (tmp_path / f"{module}.py").write_text(TOOLS)
     monkeypatch.syspath_prepend(str(tmp_path))
-    tools = [option for name in ("next_number", "echo", "fail", "pair") for option in ("--tools", f"{module}:{name}")]
+    tools = [
+        option
+        for name in ("next_number", "echo", "fail", "leave", "pair")
+        for option in ("--tools", f"{module}:{name}")
+    ]
 
     def run(steps: str, *arguments: str, rest: str = "") -> Ended:
         lines = "\n".join(f"      {line}" for line in steps.strip("\n").splitlines())
-        head = "id: tried\ngoal: Try\nallowed_tools: [next_number, echo, fail, pair, browser]\nsubgoals:\n  - id: one\n"
+        allowed = "allowed_tools: [next_number, echo, fail, leave, pair, browser]"
+        head = f"id: tried\ngoal: Try\n{allowed}\nsubgoals:\n  - id: one\n"
         Path("tried.yaml").write_text(f"{head}    steps:\n{lines}\n{rest}")
         is_replay = "replay" in arguments
         status = run_command(eikon, ["run", "tried.yaml", *([] if is_replay else tools), *arguments], "eikon")
@@ -167,6 +177,16 @@ def test_a_failing_tool_fails_the_run_and_its_replay_alike(run: Run) -> None:
         assert "eikon: tool fail failed: LookupError: no page (code tool-failed)" in ended.err
         assert ended.note()["state"] == "failed"
         assert [each["type"] for each in ended.events()][-2:] == ["subgoal_end", "run_end"]
+
+
+def test_a_tool_that_ends_the_process_fails_the_run_and_its_replay(run: Run) -> None:
+    """A tool that ends the process fails the run and its replay, with a status of their own."""
+    recorded = run("- {tool: leave}")
+    replayed = run("- {tool: leave}", "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
+
+    for ended in (recorded, replayed):
+        assert (ended.status, ended.note()["state"]) == (1, "failed")
+        assert "eikon: tool leave failed: SystemExit: 0 (code tool-failed)" in ended.err
 
 
 @pytest.mark.parametrize("expected", ["true", "LookupError", "tool-failed"])
@@ -426,9 +446,42 @@ def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, mo
 
     assert [each.status for each in (first, second, third)] == [0, 0, 78]
     assert (asked, len(model.asked)) == (2, 2)
+    assert "completions: 2 recorded, 0 replayed" in second.out
+    assert "asked" not in second.out
     assert "Capture mode" in first.err
     assert "Replay mode" in second.err
     assert "no replay data for one.2" in third.err
+
+
+def test_a_refresh_without_a_server_leaves_the_folder_as_it_was(
+    run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A refresh without a server leaves the folder as it was, and a first capture nothing to replay."""
+    run(ASKS, "--debug-dir", "responses")
+    before = {each.name: each.read_bytes() for each in Path("responses").iterdir() if each.is_file()}
+    url = model.url
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+
+    away = run(ASKS, "--debug-dir", "responses", "--refresh")
+    first = run(ASKS, "--debug-dir", "new")
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    later = run(ASKS, "--debug-dir", "new")
+
+    assert (away.status, first.status, later.status) == (69, 69, 0), away.err + first.err + later.err
+    assert {each.name: each.read_bytes() for each in Path("responses").iterdir() if each.is_file()} == before
+    assert run(ASKS, "--debug-dir", "responses").status == 0
+
+
+@pytest.mark.usefixtures("model")
+def test_a_run_that_is_cut_off_leaves_a_folder_that_is_not_whole(run: Run) -> None:
+    """A run that is cut off leaves a folder that is not whole."""
+    steps = f"{ASKS}\n- {{tool: next_number, as: number}}\n- {{tool: fail, args: {{why: '{{{{number}}}}'}}}}"
+
+    cut_off = run(steps, "--debug-dir", "responses")
+    again = run(ASKS, "--debug-dir", "responses")
+
+    assert (cut_off.status, again.status) == (2, 65), cut_off.err + again.err
+    assert "(code responses-incomplete)" in again.err
 
 
 def test_a_model_that_fails_fails_the_run_and_its_replay_alike(run: Run, model: ModelServer) -> None:
@@ -463,6 +516,20 @@ def test_a_response_that_is_left_over_ends_a_replay_with_one(run: Run, model: Mo
 
     assert replayed.status == 1
     assert "recorded responses of models were not asked for: one_2-" in replayed.err
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize(("kept", "status"), [(", as: answer", 1), ("", 0)])
+def test_an_edited_answer_is_found_where_something_follows_from_it(run: Run, kept: str, status: int) -> None:
+    """An edited answer is found where something follows from it, as the documentation says."""
+    steps = f"- {{completion: {{prompt: two}}{kept}}}"
+    response = next((run(steps).folder / "responses").glob("one*.json"))
+    response.write_text(response.read_text().replace('"TWO"', '"FIVE"'))
+
+    replayed = replay(run, steps)
+
+    assert replayed.status == status, replayed.err
+    assert "completions: 0 recorded, 1 replayed" in replayed.out
 
 
 def test_other_outputs_end_a_replay_with_one(run: Run) -> None:

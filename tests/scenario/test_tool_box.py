@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 
 import pytest
 
@@ -59,6 +60,29 @@ def test_an_asynchronous_tool_is_not_called_without_await() -> None:
     """An asynchronous tool is not called without await."""
     with pytest.raises(UsageError, match="tool double is asynchronous"):
         BOX.call("double", {"number": 1})
+
+
+def leave() -> None:
+    """End the process."""
+    sys.exit(0)
+
+
+async def leave_later() -> None:
+    """End the process from within a loop."""
+    await asyncio.sleep(0)
+    sys.exit("enough")
+
+
+def test_a_tool_that_ends_the_process_has_failed() -> None:
+    """A tool that ends the process has failed, whatever status it asks for."""
+    box = ToolBox.of(leave, leave_later)
+
+    with pytest.raises(ToolError, match="tool leave failed: SystemExit: 0"):
+        box.call("leave")
+    with pytest.raises(ToolError, match="tool leave failed: SystemExit: 0"):
+        asyncio.run(box.acall("leave"))
+    with pytest.raises(ToolError, match="tool leave_later failed: SystemExit: enough"):
+        asyncio.run(box.acall("leave_later"))
 
 
 def test_an_unknown_tool_is_named_with_the_nearest() -> None:
