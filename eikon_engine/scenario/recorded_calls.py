@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import ResultNotStorableError
+from eikon_engine.errors import EikonError, ResultNotStorableError
 from eikon_engine.scenario.args_hash import args_hash
 from eikon_engine.scenario.calls import CallAnswered, CallMade, SilentReader
 from eikon_engine.scenario.executed import failure_of, public_error
@@ -59,6 +59,7 @@ class RecordedCalls:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._order = 0
+        self._fault: EikonError | None = None
         self._write_note(self._note)
 
     @property
@@ -99,6 +100,20 @@ class RecordedCalls:
         table = self.secrets.table
         self._write_note(self._note.model_copy(update={"ended_at": self.now(), "calls": self._order, "secrets": table}))
 
+    def remember(self, fault: EikonError) -> None:
+        """Keep what keeps the recording from being whole, should the agent go on."""
+        with self._lock:
+            self._fault = self._fault or fault
+
+    def demand_whole(self) -> None:
+        """Make sure that every call was kept.
+
+        Raises:
+            EikonError: one was not; it is what the agent was told, and went on after.
+        """
+        if self._fault is not None:
+            raise self._fault
+
     def keep(self, fixture: Fixture) -> None:
         """Write one fixture."""
         write_whole(
@@ -126,6 +141,13 @@ class RecordedCall:
             ResultNotStorableError: no fixture can hold it.
             OutputError: the fixture cannot be written.
         """
+        try:
+            return self._kept(result)
+        except EikonError as error:
+            self._calls.remember(error)
+            raise
+
+    def _kept(self, result: Result) -> Result:
         duration = time.perf_counter() - self._started
         secrets = self._calls.secrets
         try:
@@ -140,7 +162,7 @@ class RecordedCall:
         self._keep(stored, None, duration)
         return result
 
-    def fail(self, error: Exception) -> ToolError:
+    def fail(self, error: BaseException) -> ToolError:
         """Keep what the tool raised.
 
         Raises:
@@ -150,7 +172,11 @@ class RecordedCall:
         failure = failure_of(error)
         self._calls.secrets.learn(failure.message, made=False)
         failure = failure.model_copy(update={"message": self._calls.secrets.redactor.text(failure.message)})
-        self._keep(None, failure, duration)
+        try:
+            self._keep(None, failure, duration)
+        except EikonError as fault:
+            self._calls.remember(fault)
+            raise
         return public_error(self._made.tool, failure)
 
     def _keep(self, result: JsonValue, failure: Failure | None, duration: float) -> None:

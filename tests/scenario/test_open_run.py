@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -14,7 +15,13 @@ from playwright.sync_api import sync_playwright
 
 from eikon_engine import AttachOptions, RunOptions, ToolBox, open_run, record_mission
 from eikon_engine.browser.find import find_browser
-from eikon_engine.errors import ToolCallsDivergedError, ToolNotAllowedError, UsageError
+from eikon_engine.errors import (
+    FixtureMissingError,
+    ResultNotStorableError,
+    ToolCallsDivergedError,
+    ToolNotAllowedError,
+    UsageError,
+)
 from eikon_engine.trace.serializer import read_trace
 from tests.browser.pages import serve_pages
 
@@ -140,6 +147,35 @@ def test_a_call_that_is_left_out_fails_the_replay_at_its_end(tmp_path: Path) -> 
     ):
         pass
     assert state(tmp_path / "second") == ("failed", "failed")
+
+
+def test_a_miss_that_the_agent_goes_on_after_fails_the_replay(tmp_path: Path) -> None:
+    """A miss that the agent goes on after fails the replay."""
+    with open_run(tmp_path / "first", BOX):
+        pass
+
+    with (
+        pytest.raises(FixtureMissingError, match="no fixture for call 1, add"),
+        open_run(tmp_path / "second", BOX, mode="replay", fixtures=tmp_path / "first/fixtures") as run,
+        contextlib.suppress(Exception),
+    ):
+        run.call("add", {"left": 1, "right": 1})
+    assert state(tmp_path / "second") == ("failed", "failed")
+
+
+def test_a_result_that_cannot_be_kept_fails_the_recording_of_an_agent_that_goes_on(tmp_path: Path) -> None:
+    """A result that cannot be kept fails the recording of an agent that goes on."""
+
+    def pair() -> tuple[int, int]:
+        return (1, 2)
+
+    with (
+        pytest.raises(ResultNotStorableError, match="the result of tool pair"),
+        open_run(tmp_path / "run", ToolBox.of(pair)) as run,
+        contextlib.suppress(Exception),
+    ):
+        run.call("pair")
+    assert state(tmp_path / "run") == ("failed", "failed")
 
 
 def test_only_allowed_tools_are_called(tmp_path: Path) -> None:
