@@ -86,7 +86,7 @@ class CallUnderWay(Protocol):
             ResultNotStorableError: it cannot be kept.
         """
 
-    def fail(self, error: Exception) -> ToolError:
+    def fail(self, error: BaseException) -> ToolError:
         """Keep what the tool raised, and return what is raised instead."""
 
 

@@ -36,12 +36,12 @@ class ExecutedCall:
         """Return the result."""
         return result
 
-    def fail(self, error: Exception) -> ToolError:
+    def fail(self, error: BaseException) -> ToolError:
         """Return the public error."""
         return public_error(self._tool, failure_of(error))
 
 
-def failure_of(error: Exception) -> Failure:
+def failure_of(error: BaseException) -> Failure:
     """Say what a tool failed by."""
     message = error.message if isinstance(error, EikonError) else str(error)
     code = getattr(error, "code", None)

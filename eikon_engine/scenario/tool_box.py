@@ -120,7 +120,7 @@ class ToolBox:
             result = work.do()
         except GateFailedError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise call.fail(error) from error
         return call.succeed(result)
 
@@ -139,7 +139,7 @@ class ToolBox:
             result = await (work.do() if work.is_asynchronous else run_aside(work.do))
         except GateFailedError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise call.fail(error) from error
         return call.succeed(result)
 

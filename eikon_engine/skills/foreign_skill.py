@@ -39,7 +39,7 @@ class ForeignSkill:
             output = self._skill.run(page)
         except EikonError:
             raise
-        except Exception as fault:  # the code is not ours, and its fault ends this run of it alone
+        except (Exception, SystemExit) as fault:  # the code is not ours, and its fault ends this run of it alone
             message = (
                 f"{self.name}: wanted an output of {self.origin}, found {type(fault).__name__}: {fault} "
                 f"({_place(fault)}); tell its authors"
@@ -76,7 +76,7 @@ def lacking(skill: object, entry_name: str) -> str | None:
     return None if callable(getattr(skill, "run", None)) else "wanted a method `run`, found none"
 
 
-def _place(fault: Exception) -> str:
+def _place(fault: BaseException) -> str:
     last = traceback.extract_tb(fault.__traceback__)[-1]
     return f"{last.name}, line {last.lineno}"
 

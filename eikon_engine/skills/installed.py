@@ -102,7 +102,7 @@ def _imported(offer: Offer, entry: metadata.EntryPoint) -> object:
     try:
         found = entry.load()
         return found() if isinstance(found, type) else found
-    except Exception as fault:  # importing runs code that is not ours
+    except (Exception, SystemExit) as fault:  # importing runs code that is not ours
         reason = " ".join(f"{type(fault).__name__}: {fault}".split())
         message = (
             f"skill {offer.name!r} of {offer.origin} ({entry.value}): wanted a skill that can be imported, "

@@ -33,12 +33,22 @@ def fail() -> None:
     raise KeyError("nothing here")
 
 
+def leave() -> None:
+    """End the process, as a function does that was made for a command line."""
+    raise SystemExit(0)
+
+
+async def leave_later() -> None:
+    """Do the same."""
+    raise SystemExit(0)
+
+
 def anything(**facts: str) -> dict[str, str]:
     """Take whatever is named."""
     return facts
 
 
-BOX = ToolBox.of(add, double, fail, anything)
+BOX = ToolBox.of(add, double, fail, leave, leave_later, anything)
 
 
 def test_a_tool_is_called_by_name_with_defaults() -> None:
@@ -108,6 +118,15 @@ def test_a_failure_is_one_public_error() -> None:
         BOX.call("fail")
     assert (caught.value.tool, caught.value.error_type) == ("fail", "KeyError")
     assert isinstance(caught.value.__cause__, KeyError)
+
+
+def test_a_tool_that_ends_the_process_has_failed() -> None:
+    """A tool that ends the process has failed, and the process goes on."""
+    with pytest.raises(ToolError, match="tool leave failed: SystemExit: 0"):
+        BOX.call("leave")
+    for name in ("leave", "leave_later"):
+        with pytest.raises(ToolError, match=f"tool {name} failed: SystemExit: 0"):
+            asyncio.run(BOX.acall(name))
 
 
 def test_names_are_taken_once_and_boxes_never_change() -> None:

@@ -35,7 +35,7 @@ def installed_tools(names: Iterable[str]) -> tuple[Tool, ...]:
 def _loaded(entry: metadata.EntryPoint) -> Tool:
     try:
         function = entry.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         message = (
             f"tool {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}; mend its package"
         )
