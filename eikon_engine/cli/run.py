@@ -201,7 +201,7 @@ def _tools(modules: tuple[str, ...]) -> ToolBox:
             sys.path.insert(0, str(Path.cwd()))
         try:
             found = getattr(import_module(module), name) if name else None
-        except (ImportError, AttributeError, ValueError) as error:
+        except (ImportError, AttributeError, ValueError, SystemExit) as error:
             message = f"--tools {text}: wanted MODULE:NAME of a tool, found {type(error).__name__}: {error}"
             raise UsageError(message) from error
         if not isinstance(found, ToolBox) and not callable(found):
@@ -216,7 +216,10 @@ def _recording(scenario: ScenarioFile, chosen: Chosen) -> Recording:
     from eikon_engine.scenario.recording import latest_recording, passed_over, recording_at
 
     if chosen["fixtures_dir"] is not None:
-        return recording_at(chosen["fixtures_dir"])
+        named = recording_at(chosen["fixtures_dir"])
+        if named.failure is not None:
+            _tell(named.failure)
+        return named
     recording = latest_recording(chosen["runs_dir"], scenario.scenario.id)
     for line in passed_over(chosen["runs_dir"], recording):
         _tell(line)

@@ -486,6 +486,77 @@ def test_a_recording_whose_outputs_are_damaged_is_told(run: Run) -> None:
     assert "wanted the recorded outputs, found no JSON" in replayed.err
 
 
+def test_a_recording_whose_outputs_are_gone_is_told(run: Run) -> None:
+    """A recording whose outputs are gone is told."""
+    (run(THREE).folder / "outputs.json").unlink()
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 65
+    assert "outputs.json: wanted the recorded outputs, found no file" in replayed.err
+
+
+def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
+    """A call that is left out with its fixture is missed."""
+    recorded = run("- {tool: next_number}\n- {tool: echo, args: {value: 1}}")
+    (recorded.folder / "fixtures/echo" / f"{args_hash({'value': 1})}.json").unlink()
+
+    replayed = replay(run, "- {tool: next_number}")
+
+    assert replayed.status == 78
+    assert "wanted 2 fixtures, as recording.json says, found 1; missing are those of calls: 2" in replayed.err
+
+
+def test_responses_are_left_over_where_no_step_asks_any_more(run: Run, model: ModelServer) -> None:
+    """Responses are left over where no step asks any more."""
+    run(f"{ASKS}\n- {{tool: next_number}}".replace(", as: a", "").replace(", as: b", ""))
+
+    replayed = replay(run, "- {tool: next_number}")
+
+    assert replayed.status == 1
+    assert "recorded responses of models were not asked for: one_1-" in replayed.err
+
+
+@pytest.mark.parametrize(
+    ("state", "told"), [("running", "was killed, or is still going on"), ("interrupted", "interr")]
+)
+def test_a_recording_that_did_not_end_is_refused_where_it_is_named(run: Run, state: str, told: str) -> None:
+    """A recording that was ended while it was certified, its calls all there, is refused where it is named."""
+    recorded = run(THREE)
+    note = {**recorded.note(), "state": state}
+    (recorded.folder / "run.json").write_text(json.dumps(note))
+
+    replayed = run(THREE, "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
+
+    assert replayed.status == 65
+    assert "wanted a run that came to its end, found one that is " in replayed.err
+    assert told in replayed.err
+
+
+def test_the_replay_of_a_failed_recording_says_so(run: Run) -> None:
+    """The replay of a failed recording says so, to people and in its events."""
+    recorded = run("- {tool: fail, args: {why: not yet}}")
+
+    replayed = run(
+        "- {tool: fail, args: {why: not yet}, expect_error: true}",
+        *("--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures")),
+    )
+
+    told = f"the recorded run {recorded.folder.name} failed: tool fail failed: LookupError: not yet (code tool-failed)"
+    assert (replayed.status, told in replayed.err) == (0, True), replayed.err
+    assert told in [each.get("text") for each in replayed.events()]
+
+
+def test_a_module_of_tools_that_ends_the_process_is_told(run: Run) -> None:
+    """A module of tools that ends the process is told."""
+    Path("leaving_at_once.py").write_text("raise SystemExit(0)")
+
+    ended = run(THREE, "--tools", "leaving_at_once:tool")
+
+    assert ended.status == 2
+    assert "--tools leaving_at_once:tool: wanted MODULE:NAME of a tool, found SystemExit: 0" in ended.err
+
+
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"format_version": 1}'])
 def test_a_damaged_run_file_is_named(run: Run, content: str) -> None:
     """A damaged run file is named."""
