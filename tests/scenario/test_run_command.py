@@ -298,6 +298,11 @@ def test_wrong_usage_is_told_before_anything_is_done(run: Run, arguments: tuple[
         ("- {tool: echo, args: {valu: 1}}", 2, "line 7, column 28: tool echo: valu"),
         ("- {tool: fail, args: {why: 1}}", 2, "line 7, column 28: tool fail: why: wanted a string, found 1"),
         ('- {note: "{{nothing}}"}', 65, "line 7, column 16: subgoals[0].steps[0].note: wanted a variable or an output"),
+        (
+            '- {tool: echo, as: a}\n- {note: "{{a.rows[0]}}"}',
+            65,
+            "line 8, column 16: subgoals[0].steps[1].note: wanted a reference, {{name}} or {{name.path.0}}, found",
+        ),
         ("- {tool: echo, as: a}\n- {tool: echo, as: a}", 65, "wanted a name of its own, found the output of line 7"),
         ("- {skill: extract_tables}", 78, "unknown skill 'extract_tables'"),
         ("- {action: {type: clik}}", 65, "subgoals[0].steps[0].action.type: wanted one of"),
@@ -323,6 +328,17 @@ def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: i
     ("rest", "status", "told"),
     [
         ("gates: {max_tool_cals: 1}", 65, "line 8, column 9: gates.max_tool_cals: wanted the name of a gate"),
+        (
+            "gates: {max_tool_calls: {limit: 1, tool: ecko}}",
+            65,
+            "line 8, column 42: gates.max_tool_calls.tool: wanted a",
+        ),
+        (
+            "gates:\n  latency_ms: [{limit: 9, of: tool, name: ecko}]",
+            65,
+            "line 9, column 43: gates.latency_ms[0].name: ",
+        ),
+        ("gates: {output_matches: [{tool: x, schema: {}}]}", 65, "line 8, column 33: gates.output_matches[0].tool: "),
         ("variables: {x: null}", 78, "line 8, column 16: variable x has no value; use --var x="),
         ("format_version: 2", 65, "format_version"),
         ("files: ..", 65, "line 8, column 8: files: wanted a folder below that of the scenario, found '..'"),
