@@ -69,7 +69,7 @@ def _lines(result: RunResult, tally: Tally) -> Iterator[str]:
     yield f"actions: {counts['action']}, skills: {counts['skill']}"
     calls = f"{counts['tool executed']} executed, {counts['tool fixture']} from fixtures"
     yield f"tool calls: {calls}, {counts['tool failed']} of them failed"
-    yield f"completions: {counts['completion captured']} asked, {counts['completion replayed']} replayed"
+    yield f"completions: {counts['completion captured']} recorded, {counts['completion replayed']} replayed"
     if note.verdict is not None:
         yield f"mission: {note.verdict}; see {REPLAY}/replay_summary.txt"
     if note.certified is not None:

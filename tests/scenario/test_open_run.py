@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from eikon_engine.errors import (
 )
 from eikon_engine.trace.serializer import read_trace
 from tests.browser.pages import serve_pages
+from tests.sites.static import serve_folder
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -67,19 +69,17 @@ def test_the_example_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.M
 def test_the_example_of_scenarios_in_python_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The example of docs/scenarios.md records and replays a scenario, here one without pages."""
+    """The example of docs/scenarios.md records and replays the scenario beside it, here on a free port."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "scenarios").mkdir()
-    (tmp_path / "scenarios/notes.txt").write_text("bananas")
-    (tmp_path / "scenarios/release_notes.yaml").write_text(
-        "id: notes\ngoal: Read\nallowed_tools: [read_file]\n"
-        "subgoals: [{id: one, steps: [{tool: read_file, args: {path: notes.txt}}]}]\n"
-    )
+    monkeypatch.syspath_prepend(str(DOCS.parent))
+    shutil.copytree(DOCS.parent / "scenarios", tmp_path / "scenarios")
     example = re.search(r"```python\n(.*?)```", (DOCS / "scenarios.md").read_text(), re.DOTALL)
 
     assert example is not None
-    exec(compile(example[1], "scenarios.md", "exec"), {"__name__": "example"})  # noqa: S102 - the example
-    assert re.fullmatch(r"0 runs/\w+_notes_replay\n", capsys.readouterr().out)
+    with serve_folder(tmp_path / "scenarios/site") as url:
+        code = example[1].replace("http://127.0.0.1:8765", url)
+        exec(compile(code, "scenarios.md", "exec"), {"__name__": "example"})  # noqa: S102 - the example
+    assert re.fullmatch(r"0 runs/\w+_release_notes_replay\n", capsys.readouterr().out)
 
 
 def test_an_asynchronous_agent_is_replayed(tmp_path: Path) -> None:

@@ -443,7 +443,8 @@ def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, mo
     assert [each.status for each in (first, second, third)] == [0, 0, 78]
     assert (asked, len(model.asked)) == (2, 2)
     assert "Capture mode" in first.err
-    assert "Replay mode" in second.err
+    assert "Replay mode: 2 responses from responses; no model is asked" in second.err
+    assert "completions: 2 recorded, 0 replayed" in second.out
     assert "no replay data for one.2" in third.err
 
 
