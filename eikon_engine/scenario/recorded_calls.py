@@ -59,6 +59,7 @@ class RecordedCalls:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._order = 0
+        self._refused = 0
         self._fault: EikonError | None = None
         self._write_note(self._note)
 
@@ -87,7 +88,12 @@ class RecordedCalls:
                 occurrence=self._counts[tool, digest],
                 order=self._order,
             )
-        self.reader.called(made)
+        try:
+            self.reader.called(made)
+        except EikonError:
+            with self._lock:
+                self._refused += 1
+            raise
         return RecordedCall(self, made)
 
     def close(self) -> None:
@@ -97,8 +103,8 @@ class RecordedCalls:
             OutputError: the folder cannot be written.
         """
         hide_again(self.folder, self.secrets.redactor)
-        table = self.secrets.table
-        self._write_note(self._note.model_copy(update={"ended_at": self.now(), "calls": self._order, "secrets": table}))
+        table, calls = self.secrets.table, self._order - self._refused
+        self._write_note(self._note.model_copy(update={"ended_at": self.now(), "calls": calls, "secrets": table}))
 
     def remember(self, fault: EikonError) -> None:
         """Keep what keeps the recording from being whole, should the agent go on."""

@@ -564,6 +564,16 @@ def test_the_replay_of_a_failed_recording_says_so(run: Run) -> None:
     assert told in [each.get("text") for each in replayed.events()]
 
 
+def test_a_call_that_a_gate_refused_is_no_recorded_one(run: Run) -> None:
+    """A call that a gate refused is no recorded one: nothing is missing where it is left out."""
+    recorded = run(THREE, rest="gates: {max_tool_calls: 2}")
+
+    fixtures = ("--fixtures-dir", str(recorded.folder / "fixtures"))
+    replayed = run("- {tool: next_number}\n- {tool: next_number}", "--mode", "replay", *fixtures)
+
+    assert (recorded.status, replayed.status) == (1, 0), replayed.err
+
+
 def test_a_module_of_tools_that_ends_the_process_is_told(run: Run) -> None:
     """A module of tools that ends the process is told."""
     Path("leaving_at_once.py").write_text("raise SystemExit(0)")
