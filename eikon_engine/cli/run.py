@@ -218,7 +218,10 @@ def _recording(scenario: ScenarioFile, chosen: Chosen) -> Recording:
     from eikon_engine.scenario.recording import latest_recording, passed_over, recording_at
 
     if chosen["fixtures_dir"] is not None:
-        return recording_at(chosen["fixtures_dir"])
+        named = recording_at(chosen["fixtures_dir"])
+        if named.failure is not None:
+            _tell(named.failure)
+        return named
     recording = latest_recording(chosen["runs_dir"], scenario.scenario.id)
     for line in passed_over(chosen["runs_dir"], recording):
         _tell(line)

@@ -151,7 +151,7 @@ class AgentRun:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the run; a replay demands that all recorded calls were made."""
+        """End the run; a recording demands that every call was kept, a replay that all were made."""
         if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
             message = f"the run was stopped by {InterruptedRunError.stopper(error)}"
             self._folder.end("interrupted", "interrupted", InterruptedRunError(message))
@@ -164,6 +164,8 @@ class AgentRun:
             return
         try:
             self._calls.close()
+            if isinstance(self._calls, RecordedCalls):
+                self._calls.demand_whole()
         except EikonError as found:
             self._folder.end("failed", "failed", found)
             raise

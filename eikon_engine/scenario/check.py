@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from eikon_engine.errors import EikonError, ToolNotAllowedError
+from eikon_engine.errors import EikonError, GatesError, ToolNotAllowedError
 from eikon_engine.gates import Gates
 from eikon_engine.gates.read import gates_in
 from eikon_engine.scenario.model import ActionStep, CompletionStep, NoteStep, SkillStep, ToolStep
-from eikon_engine.scenario.references import names_in
+from eikon_engine.scenario.references import names_in, strays_in
 from eikon_engine.scenario.tools.browser import NAME as BROWSER
 from eikon_engine.scenario.tools.browser import read_action
 from eikon_engine.trace.bundle_path import leads_out
@@ -84,9 +84,29 @@ def gates_of(file: ScenarioFile) -> Gates:
     """Return the limits that a run has to keep to.
 
     Raises:
-        GatesError: one does not exist, or its limit cannot be.
+        GatesError: one does not exist, its limit cannot be, or it is about a tool that is not allowed.
     """
-    return gates_in(file.text, ("gates",)) if file.scenario.gates else Gates(())
+    if not file.scenario.gates:
+        return Gates(())
+    gates = gates_in(file.text, ("gates",))
+    for place, tool in _tools_of_gates(file):
+        if tool not in file.scenario.allowed_tools:
+            allowed = ", ".join(file.scenario.allowed_tools) or "none"
+            message = f"wanted a tool of allowed_tools, found {tool!r}, which is never called; allowed are {allowed}"
+            raise GatesError(file.text.error(place, message).message)
+    return gates
+
+
+def _tools_of_gates(file: ScenarioFile) -> Iterator[tuple[Place, JsonValue]]:
+    """Yield the tools that gates are about, with their places."""
+    for name, value in file.scenario.gates.items():
+        for number, fields in enumerate(value if isinstance(value, list) else [value]):
+            place: Place = ("gates", name, number) if isinstance(value, list) else ("gates", name)
+            match fields:
+                case {"tool": tool} | {"of": "tool", "name": tool} if tool is not None:
+                    yield (*place, "tool" if "tool" in fields else "name"), tool
+                case _:
+                    pass
 
 
 def _check_ids(file: ScenarioFile) -> None:
@@ -105,6 +125,11 @@ def _check_folder(file: ScenarioFile) -> None:
 
 
 def _check_references(file: ScenarioFile, place: Place, value: JsonValue, known: dict[str, str]) -> None:
+    for path, stray in strays_in(value):
+        message = (
+            f"wanted a reference, {{{{name}}}} or {{{{name.path.0}}}}, found {stray}; a variable can hold such a text"
+        )
+        raise file.text.error((*place, *path), message)
     for path, name in names_in(value):
         if name not in known:
             names = ", ".join(known) or "none"

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import ResultNotStorableError
+from eikon_engine.errors import EikonError, ResultNotStorableError
 from eikon_engine.scenario.args_hash import args_hash
 from eikon_engine.scenario.calls import CallAnswered, CallMade, SilentReader
 from eikon_engine.scenario.executed import failure_of, public_error
@@ -59,6 +59,8 @@ class RecordedCalls:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._order = 0
+        self._refused = 0
+        self._fault: EikonError | None = None
         self._write_note(self._note)
 
     @property
@@ -86,7 +88,12 @@ class RecordedCalls:
                 occurrence=self._counts[tool, digest],
                 order=self._order,
             )
-        self.reader.called(made)
+        try:
+            self.reader.called(made)
+        except EikonError:
+            with self._lock:
+                self._refused += 1
+            raise
         return RecordedCall(self, made)
 
     def close(self) -> None:
@@ -96,8 +103,22 @@ class RecordedCalls:
             OutputError: the folder cannot be written.
         """
         hide_again(self.folder, self.secrets.redactor)
-        table = self.secrets.table
-        self._write_note(self._note.model_copy(update={"ended_at": self.now(), "calls": self._order, "secrets": table}))
+        table, calls = self.secrets.table, self._order - self._refused
+        self._write_note(self._note.model_copy(update={"ended_at": self.now(), "calls": calls, "secrets": table}))
+
+    def remember(self, fault: EikonError) -> None:
+        """Keep what keeps the recording from being whole, should the agent go on."""
+        with self._lock:
+            self._fault = self._fault or fault
+
+    def demand_whole(self) -> None:
+        """Make sure that every call was kept.
+
+        Raises:
+            EikonError: one was not; it is what the agent was told, and went on after.
+        """
+        if self._fault is not None:
+            raise self._fault
 
     def keep(self, fixture: Fixture) -> None:
         """Write one fixture."""
@@ -126,6 +147,13 @@ class RecordedCall:
             ResultNotStorableError: no fixture can hold it.
             OutputError: the fixture cannot be written.
         """
+        try:
+            return self._kept(result)
+        except EikonError as error:
+            self._calls.remember(error)
+            raise
+
+    def _kept(self, result: Result) -> Result:
         duration = time.perf_counter() - self._started
         secrets = self._calls.secrets
         try:
@@ -150,7 +178,11 @@ class RecordedCall:
         failure = failure_of(error)
         self._calls.secrets.learn(failure.message, made=False)
         failure = failure.model_copy(update={"message": self._calls.secrets.redactor.text(failure.message)})
-        self._keep(None, failure, duration)
+        try:
+            self._keep(None, failure, duration)
+        except EikonError as fault:
+            self._calls.remember(fault)
+            raise
         return public_error(self._made.tool, failure)
 
     def _keep(self, result: JsonValue, failure: Failure | None, duration: float) -> None:

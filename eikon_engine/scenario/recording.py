@@ -33,6 +33,14 @@ class Recording:
         """Return the folder of what models answered; None where there is none."""
         return self._part(RESPONSES)
 
+    @property
+    def failure(self) -> str | None:
+        """Say that the recorded run failed, and by what; None where it did not."""
+        if self.note is None or self.note.state != "failed":
+            return None
+        told = "" if self.note.error is None else f": {self.note.error.message} (code {self.note.error.code})"
+        return f"the recorded run {self.note.run_id} failed{told}"
+
     def _part(self, name: str) -> Path | None:
         return self.run / name if self.run is not None and (self.run / name).is_dir() else None
 
@@ -42,7 +50,7 @@ def recording_at(fixtures: Path) -> Recording:
 
     Raises:
         FixtureError: there are none, or they belong to another run than the folder around them.
-        FixturesIncompleteError: the run did not come to its end.
+        FixturesIncompleteError: the run was killed or stopped, or is still going on; one that failed may be replayed.
     """
     if not (fixtures / RECORDING_FILE).exists() and (fixtures / FIXTURES / RECORDING_FILE).exists():
         fixtures = fixtures / FIXTURES
@@ -57,6 +65,9 @@ def recording_at(fixtures: Path) -> Recording:
             f"{folder.note.run_id}; use the fixtures of one recording"
         )
         raise FixtureError(message)
+    if note.state in {"running", "interrupted"}:
+        message = f"{run}: wanted a run that came to its end, found one that is {_said(note)}; record again"
+        raise FixturesIncompleteError(message)
     return Recording(fixtures=folder, run=run, note=note)
 
 

@@ -1,4 +1,7 @@
-"""References in scenarios: `{{name}}` and `{{name.path.0}}`, to variables and to outputs of earlier steps."""
+"""References in scenarios: `{{name}}` and `{{name.path.0}}`, to variables and to outputs of earlier steps.
+
+Blanks inside of the braces say nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +10,40 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ScenarioError
 from eikon_engine.trace.json_value import canonical_json
+from eikon_engine.trace.redaction import secrets_named_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from pydantic import JsonValue
 
-_MARK: Final = re.compile(r"\{\{([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_$-]+)*)\}\}")
+_MARK: Final = re.compile(r"\{\{[ \t]*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_$-]+)*)[ \t]*\}\}")
+_BRACES: Final = re.compile(r"\{\{[^{}\n]*\}\}")
+"""What was meant for a reference, or for a secret."""
 _SHOWN: Final = 5
 
 
 def names_in(value: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
     """Yield the names that a value refers to, each with the path of the text it stands in."""
+    for path, text in _texts_in(value):
+        yield from ((path, found[1]) for found in _MARK.finditer(text))
+
+
+def strays_in(value: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield what stands in double braces and is neither a reference nor a secret, each with the path of its text."""
+    for path, text in _texts_in(value):
+        for found in _BRACES.finditer(text):
+            if not _MARK.fullmatch(found[0]) and not list(secrets_named_in(found[0])):
+                yield path, found[0]
+
+
+def _texts_in(value: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
     waiting: list[tuple[tuple[str | int, ...], JsonValue]] = [((), value)]
     while waiting:
         path, each = waiting.pop()
         match each:
             case str():
-                yield from ((path, found[1]) for found in _MARK.finditer(each))
+                yield path, each
             case list():
                 waiting.extend(((*path, place), one) for place, one in enumerate(each))
             case dict():

@@ -14,7 +14,7 @@ from eikon_engine.completions.folder import read_whole_folder
 from eikon_engine.divergence.json_diff import compare_outputs
 from eikon_engine.errors import FixtureError, ReplayDivergenceError, ScenarioDivergedError
 from eikon_engine.outcome.events import RunStart
-from eikon_engine.scenario.check import check_scenario, gates_of, may_ask_model, needs_browser, steps_of
+from eikon_engine.scenario.check import check_scenario, gates_of, needs_browser, steps_of
 from eikon_engine.scenario.given import variables_for
 from eikon_engine.scenario.hidden_secrets import hidden_args
 from eikon_engine.scenario.model import CompletionStep
@@ -131,6 +131,8 @@ class _Replay:
         return folder.result()
 
     def _tell_of_changes(self, folder: OpenFolder) -> None:
+        if self.recording.failure is not None:
+            folder.events.note(self.recording.failure)
         recorded = self.recording.note
         if recorded is not None and recorded.scenario is not None and recorded.scenario.digest != self.file.digest:
             folder.events.note(f"{self.file.path} is not as it was when {recorded.run_id} was recorded")
@@ -138,7 +140,9 @@ class _Replay:
     async def _do(self, folder: OpenFolder, calls: ReplayedCalls) -> None:
         redactor = calls.secrets.redactor
         models = self._models(folder, calls, self.recording.responses)
-        pages = self._pages(folder, calls)
+        mission = self.recording.mission
+        asked_by_skills = self._models(folder, calls, None if mission is None else mission / RESPONSES)
+        pages = self._pages(folder, calls, asked_by_skills)
         around = Surroundings(
             box=ToolBox.of().answered_by(calls).allowing(self.file.scenario.allowed_tools),
             models=models,
@@ -158,23 +162,24 @@ class _Replay:
                 if pages.outcome is not None:
                     folder.note_fact(verdict=pages.outcome.verdict)
         calls.close()
+        self._demand_pages_used()
         _demand_all_used(models)
+        _demand_all_used(asked_by_skills)
         outputs = hidden_args(walk.outputs, redactor)
         folder.write_outputs(outputs)
         self._demand_same(outputs)
 
     def _models(self, folder: OpenFolder, calls: ReplayedCalls, responses: Path | None) -> ReplayExecutor | None:
-        """Return what answers in the place of models; nothing where none is asked."""
-        if not may_ask_model(self.file) or responses is None:
+        """Return what answers in the place of models; nothing where none was asked."""
+        if responses is None or not responses.is_dir():
             return None
         recorded = read_whole_folder(responses)
         return ReplayExecutor(recorded, clean=calls.secrets.redactor.text, watch=folder.events.completed)
 
-    def _pages(self, folder: OpenFolder, calls: ReplayedCalls) -> ReplayedPages | NoPages:
+    def _pages(self, folder: OpenFolder, calls: ReplayedCalls, ask: ReplayExecutor | None) -> ReplayedPages | NoPages:
         mission = self.recording.mission
         if mission is None or not needs_browser(self.file):
             return NoPages()
-        ask = self._models(folder, calls, mission / RESPONSES if (mission / RESPONSES).is_dir() else None)
 
         async def replay(turns: Turns) -> ReplayOutcome:
             from eikon_engine.replay.options import ReplayOptions  # noqa: PLC0415 - scenarios without pages are quick
@@ -197,10 +202,27 @@ class _Replay:
         pages = ReplayedPages(replay, folder.events, calls.secrets.redactor)
         return pages
 
+    def _demand_pages_used(self) -> None:
+        """Refuse to leave what was done to pages alone; a scenario with pages leaves no step of them by itself."""
+        if self.recording.mission is not None and not needs_browser(self.file):
+            message = (
+                f"{self.recording.mission} was recorded, and the scenario does nothing to pages; run the scenario that "
+                "was recorded, or record again"
+            )
+            raise ScenarioDivergedError(message)
+
     def _demand_same(self, outputs: dict[str, JsonValue]) -> None:
         """Compare the outputs with the recorded ones, where the recording came to its end."""
-        path = None if self.recording.run is None else self.recording.run / OUTPUTS_FILE
-        if path is None or not path.is_file() or path.read_bytes() == output_text(outputs):
+        run, note = self.recording.run, self.recording.note
+        if run is None or note is None:
+            return
+        path = run / OUTPUTS_FILE
+        if not path.is_file():
+            if note.state == "complete":
+                message = f"{path}: wanted the recorded outputs, found no file; put it back, or record again"
+                raise FixtureError(message)
+            return
+        if path.read_bytes() == output_text(outputs):
             return
         try:
             recorded: JsonValue = from_json(path.read_bytes())

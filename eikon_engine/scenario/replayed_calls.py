@@ -7,15 +7,16 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from eikon_engine.errors import FixtureMissingError, ToolCallsDivergedError
+from eikon_engine.errors import EikonError, FixtureMissingError, ToolArgumentsError, ToolCallsDivergedError
 from eikon_engine.scenario.args_hash import args_hash
 from eikon_engine.scenario.calls import CallAnswered, CallMade, Recorded, SilentReader
 from eikon_engine.scenario.executed import public_error
-from eikon_engine.scenario.fixture import BLOBS
+from eikon_engine.scenario.fixture import BLOBS, RECORDING_FILE
 from eikon_engine.scenario.hidden_secrets import KnownSecrets, hidden_args, shown
 from eikon_engine.scenario.nearest_call import called, explain_miss
 from eikon_engine.scenario.stored_result import restore_result
 from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,14 +53,25 @@ class ReplayedCalls:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self._given: list[Fixture] = []
+        self._fault: EikonError | None = None
 
     def begin(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded:
-        """Answer a call.
+        """Answer a call; one that cannot be answered is told again by `close`, should the agent go on.
 
         Raises:
             FixtureMissingError: it was not recorded; the message names the nearest one that was.
             FixtureError: its fixture cannot be used.
         """
+        try:
+            return self._answer(tool, args)
+        except ToolArgumentsError:
+            raise
+        except EikonError as error:
+            with self._lock:
+                self._fault = self._fault or error
+            raise
+
+    def _answer(self, tool: str, args: Mapping[str, JsonValue]) -> Recorded:
         started = time.perf_counter()
         with self._lock:
             clean = hidden_args(args, self.secrets.redactor)
@@ -85,15 +97,32 @@ class ReplayedCalls:
         return Recorded(result, error)
 
     def close(self) -> None:
-        """Make sure that all recorded calls were made, in their order.
+        """Make sure that all recorded calls were made, in their order, and that no other was.
 
         Raises:
+            FixtureMissingError: a call was made that was not recorded, or a fixture is gone that nobody asked for.
             ToolCallsDivergedError: some were not, or came in another order.
             FixtureError: a fixture that was not used cannot be.
         """
+        if self._fault is not None:
+            raise self._fault
+        self._demand_whole()
         lines = self.findings()
         if lines:
             raise ToolCallsDivergedError(f"{self.folder.folder}: {'; '.join(lines)}")
+
+    def _demand_whole(self) -> None:
+        """Compare the fixtures with the number of calls that the recording says of itself."""
+        calls = self.folder.note.calls or 0
+        if len(self.folder) == calls:
+            return
+        there = {each.order for each in (*self._given, *self.folder.unused())}
+        gone = ", ".join(str(order) for order in range(1, calls + 1) if order not in there) or "none"
+        message = (
+            f"{self.folder.folder}: wanted {counted(calls, 'fixture')}, as {RECORDING_FILE} says, found "
+            f"{len(self.folder)}; missing are those of calls: {gone}; put them back, or record again"
+        )
+        raise FixtureMissingError(message)
 
     def findings(self) -> tuple[str, ...]:
         """Say which recorded calls were not made, and which came in another order; empty where all is as recorded."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic_core import from_json
 
 from eikon_engine.errors import TraceError, TraceFieldError, TraceSyntaxError
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -90,6 +91,9 @@ def fault_text(faults: Sequence[ErrorDetails]) -> str:
         return fault["msg"].removeprefix("Value error, ")
     if kind in {"union_tag_invalid", "union_tag_not_found"}:
         return _tag_fault(fault)
+    if kind == "too_short":
+        context = fault.get("ctx", {})
+        return f"wanted at least {counted(context['min_length'], 'item')}, found {context['actual_length'] or 'none'}"
     wanted = " or ".join(dict.fromkeys(_wanted(each) for each in faults))
     return f"wanted {wanted}, found {shown(fault['input'])}"
 
@@ -105,6 +109,10 @@ def _tag_fault(fault: ErrorDetails) -> str:
 def _wanted(fault: ErrorDetails) -> str:
     if fault["type"] == "model_type" and fault.get("ctx", {}).get("class_name") == "SecretRef":
         return 'a secret reference {"secret": NAME}'
+    if fault["type"] == "string_pattern_mismatch":
+        return f"text that matches {fault.get('ctx', {})['pattern']}"
+    if fault["type"] == "greater_than_equal":
+        return f"{fault.get('ctx', {})['ge']} or more"
     if fault["type"] in _WANTED:
         return _WANTED[fault["type"]]
     return re.sub(r"^(Input|[A-Z]\w+) should (be |have )?", "", fault["msg"])

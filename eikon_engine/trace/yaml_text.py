@@ -89,7 +89,7 @@ class YamlText:
             faults = error.errors(include_url=False)
             parts = field_parts(faults[0], value)
             here = [fault for fault in faults if field_parts(fault, value) == parts]
-            is_key = faults[0]["type"] == "extra_forbidden"
+            is_key = faults[0]["type"] == "extra_forbidden" or faults[0]["loc"][-1:] == ("[key]",)
             raise self.error((*path, *parts), fault_text(here), at_key=is_key) from error
 
     def value(self, path: Path) -> JsonValue:
@@ -127,7 +127,8 @@ def read_yaml(text: str, source: str) -> YamlText:
     builder = _Builder(source)
     for event in _events(text, source):
         builder.take(event)
-    return YamlText(source=source, data=builder.data, places=builder.places, keys=builder.keys)
+    places = builder.places or {(): Place(line=1, column=1)}
+    return YamlText(source=source, data=builder.data, places=places, keys=builder.keys)
 
 
 def _events(text: str, source: str) -> Iterator[Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,16 @@ from playwright.sync_api import sync_playwright
 
 from eikon_engine import AttachOptions, RunOptions, ToolBox, open_run, record_mission
 from eikon_engine.browser.find import find_browser
-from eikon_engine.errors import ToolCallsDivergedError, ToolNotAllowedError, UsageError
+from eikon_engine.errors import (
+    FixtureMissingError,
+    ResultNotStorableError,
+    ToolCallsDivergedError,
+    ToolNotAllowedError,
+    UsageError,
+)
 from eikon_engine.trace.serializer import read_trace
 from tests.browser.pages import serve_pages
+from tests.sites.static import serve_folder
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -60,19 +69,17 @@ def test_the_example_of_the_documents_runs(tmp_path: Path, monkeypatch: pytest.M
 def test_the_example_of_scenarios_in_python_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The example of docs/scenarios.md records and replays a scenario, here one without pages."""
+    """The example of docs/scenarios.md records and replays the scenario beside it, here on a free port."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "scenarios").mkdir()
-    (tmp_path / "scenarios/notes.txt").write_text("bananas")
-    (tmp_path / "scenarios/release_notes.yaml").write_text(
-        "id: notes\ngoal: Read\nallowed_tools: [read_file]\n"
-        "subgoals: [{id: one, steps: [{tool: read_file, args: {path: notes.txt}}]}]\n"
-    )
+    monkeypatch.syspath_prepend(str(DOCS.parent))
+    shutil.copytree(DOCS.parent / "scenarios", tmp_path / "scenarios")
     example = re.search(r"```python\n(.*?)```", (DOCS / "scenarios.md").read_text(), re.DOTALL)
 
     assert example is not None
-    exec(compile(example[1], "scenarios.md", "exec"), {"__name__": "example"})  # noqa: S102 - the example
-    assert re.fullmatch(r"0 runs/\w+_notes_replay\n", capsys.readouterr().out)
+    with serve_folder(tmp_path / "scenarios/site") as url:
+        code = example[1].replace("http://127.0.0.1:8765", url)
+        exec(compile(code, "scenarios.md", "exec"), {"__name__": "example"})  # noqa: S102 - the example
+    assert re.fullmatch(r"0 runs/\w+_release_notes_replay\n", capsys.readouterr().out)
 
 
 def test_an_asynchronous_agent_is_replayed(tmp_path: Path) -> None:
@@ -140,6 +147,35 @@ def test_a_call_that_is_left_out_fails_the_replay_at_its_end(tmp_path: Path) -> 
     ):
         pass
     assert state(tmp_path / "second") == ("failed", "failed")
+
+
+def test_a_miss_that_the_agent_goes_on_after_fails_the_replay(tmp_path: Path) -> None:
+    """A miss that the agent goes on after fails the replay."""
+    with open_run(tmp_path / "first", BOX):
+        pass
+
+    with (
+        pytest.raises(FixtureMissingError, match="no fixture for call 1, add"),
+        open_run(tmp_path / "second", BOX, mode="replay", fixtures=tmp_path / "first/fixtures") as run,
+        contextlib.suppress(Exception),
+    ):
+        run.call("add", {"left": 1, "right": 1})
+    assert state(tmp_path / "second") == ("failed", "failed")
+
+
+def test_a_result_that_cannot_be_kept_fails_the_recording_of_an_agent_that_goes_on(tmp_path: Path) -> None:
+    """A result that cannot be kept fails the recording of an agent that goes on."""
+
+    def pair() -> tuple[int, int]:
+        return (1, 2)
+
+    with (
+        pytest.raises(ResultNotStorableError, match="the result of tool pair"),
+        open_run(tmp_path / "run", ToolBox.of(pair)) as run,
+        contextlib.suppress(Exception),
+    ):
+        run.call("pair")
+    assert state(tmp_path / "run") == ("failed", "failed")
 
 
 def test_only_allowed_tools_are_called(tmp_path: Path) -> None:

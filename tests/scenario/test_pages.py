@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +82,36 @@ def test_a_skill_that_asks_a_model_is_answered_from_the_recording(shown: Shown) 
     asked = [[(each["metric_id"], each["source"]) for each in ran.events("completion")] for ran in both(shown)]
 
     assert asked == [[("ask_page", "captured")], [("ask_page", "replayed")]]
+
+
+def test_a_response_that_no_skill_asks_for_ends_a_replay(shown: Shown) -> None:
+    """A response of the mission that no skill asks for ends a replay."""
+    copy = shown.recorded.folder.with_name("with_one_more")
+    shutil.copytree(shown.recorded.folder, copy)
+    (first,) = (copy / "mission/responses").glob("ask_page-*-0000.json")
+    second = {**json.loads(first.read_text()), "sample_index": 1}
+    (copy / "mission/responses" / first.name.replace("-0000", "-0001")).write_text(json.dumps(second))
+
+    replayed = shown.shop.run("scenario.yaml", "--mode", "replay", "--fixtures-dir", str(copy))
+
+    assert replayed.status == 1, replayed.err
+    assert "recorded responses of models were not asked for: ask_page-" in replayed.err
+
+
+def test_a_scenario_that_leaves_all_pages_out_is_not_the_one_that_was_recorded(shown: Shown) -> None:
+    """A scenario that leaves all pages out is not the one that was recorded."""
+    number = "      - {tool: next_number, as: number}\n"
+    head = "id: none\ngoal: Try\nallowed_tools: [next_number]\n"
+    steps = f"subgoals:\n  - id: look\n    steps:\n{number}"
+    with serve_folder(shown.shop.folder / "site") as url:
+        shown.shop.write(f"{head}start_url: {url}/index.html\n{steps}", "none.yaml")
+        recorded = shown.shop.record("--tools", "ours:next_number", "--no-certify", name="none.yaml")
+    shown.shop.write(f"{head}{steps}", "none.yaml")
+
+    replayed = shown.shop.replay(recorded, name="none.yaml")
+
+    assert (recorded.status, replayed.status) == (0, 1), recorded.err + replayed.err
+    assert "mission was recorded, and the scenario does nothing to pages" in replayed.err
 
 
 def both(shown: Shown) -> tuple[Ran, Ran]:

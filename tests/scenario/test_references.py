@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from eikon_engine.errors import ScenarioError
-from eikon_engine.scenario.references import filled, names_in
+from eikon_engine.scenario.references import filled, names_in, strays_in
 
 KNOWN: dict[str, JsonValue] = {
     "fruit": "banana",
@@ -33,7 +33,9 @@ values = st.recursive(
         ("a {{fruit}} for {{table.rows.0.price}}", "a banana for 0.25"),
         ("all: {{table.rows}}", 'all: [{"price":0.25,"sold out":false},null]'),
         ("{{mark}} and {{fruit}}", "{{fruit}} and banana"),
-        ("{{ fruit }}", "{{ fruit }}"),
+        ("{{ fruit }}", "banana"),
+        ("{{ table.rows.0.price\t}}", 0.25),
+        ("{{ fruit\n}}", "{{ fruit\n}}"),
         ("{{eikon-secret:fruit}}", "{{eikon-secret:fruit}}"),
         ({"deep": ["{{fruit}}", 1]}, {"deep": ["banana", 1]}),
     ],
@@ -66,6 +68,14 @@ def test_names_are_found_with_their_places() -> None:
         (("a", 1, "b"), "mark"),
         (("a", 1, "b"), "table"),
     ]
+
+
+def test_what_is_meant_for_a_reference_and_is_none_is_found() -> None:
+    """What is meant for a reference and is none is found; a reference, a secret and JSON are not."""
+    strays = ["{{table.rows[0]}}", "{{}}", "{{ eikon-secret:KEY }}", "{{fruit | upper}}"]
+    right = ["{{ fruit }}", "{{eikon-secret:KEY}}", '{"a": {"b": 1}}', "{% x %}"]
+
+    assert sorted(strays_in([*strays, " ".join(right)])) == [((place,), text) for place, text in enumerate(strays)]
 
 
 @given(name=names, value=values)

@@ -318,6 +318,11 @@ def test_wrong_usage_is_told_before_anything_is_done(run: Run, arguments: tuple[
         ("- {tool: echo, args: {valu: 1}}", 2, "line 7, column 28: tool echo: valu"),
         ("- {tool: fail, args: {why: 1}}", 2, "line 7, column 28: tool fail: why: wanted a string, found 1"),
         ('- {note: "{{nothing}}"}', 65, "line 7, column 16: subgoals[0].steps[0].note: wanted a variable or an output"),
+        (
+            '- {tool: echo, as: a}\n- {note: "{{a.rows[0]}}"}',
+            65,
+            "line 8, column 16: subgoals[0].steps[1].note: wanted a reference, {{name}} or {{name.path.0}}, found",
+        ),
         ("- {tool: echo, as: a}\n- {tool: echo, as: a}", 65, "wanted a name of its own, found the output of line 7"),
         ("- {skill: extract_tables}", 78, "unknown skill 'extract_tables'"),
         ("- {action: {type: clik}}", 65, "subgoals[0].steps[0].action.type: wanted one of"),
@@ -343,6 +348,17 @@ def test_a_wrong_scenario_is_told_with_its_place(run: Run, steps: str, status: i
     ("rest", "status", "told"),
     [
         ("gates: {max_tool_cals: 1}", 65, "line 8, column 9: gates.max_tool_cals: wanted the name of a gate"),
+        (
+            "gates: {max_tool_calls: {limit: 1, tool: ecko}}",
+            65,
+            "line 8, column 42: gates.max_tool_calls.tool: wanted a",
+        ),
+        (
+            "gates:\n  latency_ms: [{limit: 9, of: tool, name: ecko}]",
+            65,
+            "line 9, column 43: gates.latency_ms[0].name: ",
+        ),
+        ("gates: {output_matches: [{tool: x, schema: {}}]}", 65, "line 8, column 33: gates.output_matches[0].tool: "),
         ("variables: {x: null}", 78, "line 8, column 16: variable x has no value; use --var x="),
         ("format_version: 2", 65, "format_version"),
         ("files: ..", 65, "line 8, column 8: files: wanted a folder below that of the scenario, found '..'"),
@@ -449,7 +465,8 @@ def test_a_folder_of_responses_answers_a_recording_without_a_server(run: Run, mo
     assert "completions: 2 recorded, 0 replayed" in second.out
     assert "asked" not in second.out
     assert "Capture mode" in first.err
-    assert "Replay mode" in second.err
+    assert "Replay mode: 2 responses from responses; no model is asked" in second.err
+    assert "completions: 2 recorded, 0 replayed" in second.out
     assert "no replay data for one.2" in third.err
 
 
@@ -551,6 +568,87 @@ def test_a_recording_whose_outputs_are_damaged_is_told(run: Run) -> None:
 
     assert replayed.status == 65
     assert "wanted the recorded outputs, found no JSON" in replayed.err
+
+
+def test_a_recording_whose_outputs_are_gone_is_told(run: Run) -> None:
+    """A recording whose outputs are gone is told."""
+    (run(THREE).folder / "outputs.json").unlink()
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 65
+    assert "outputs.json: wanted the recorded outputs, found no file" in replayed.err
+
+
+def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
+    """A call that is left out with its fixture is missed."""
+    recorded = run("- {tool: next_number}\n- {tool: echo, args: {value: 1}}")
+    (recorded.folder / "fixtures/echo" / f"{args_hash({'value': 1})}.json").unlink()
+
+    replayed = replay(run, "- {tool: next_number}")
+
+    assert replayed.status == 78
+    assert "wanted 2 fixtures, as recording.json says, found 1; missing are those of calls: 2" in replayed.err
+
+
+def test_responses_are_left_over_where_no_step_asks_any_more(run: Run, model: ModelServer) -> None:
+    """Responses are left over where no step asks any more."""
+    run(f"{ASKS}\n- {{tool: next_number}}".replace(", as: a", "").replace(", as: b", ""))
+
+    replayed = replay(run, "- {tool: next_number}")
+
+    assert replayed.status == 1
+    assert "recorded responses of models were not asked for: one_1-" in replayed.err
+
+
+@pytest.mark.parametrize(
+    ("state", "told"), [("running", "was killed, or is still going on"), ("interrupted", "interr")]
+)
+def test_a_recording_that_did_not_end_is_refused_where_it_is_named(run: Run, state: str, told: str) -> None:
+    """A recording that was ended while it was certified, its calls all there, is refused where it is named."""
+    recorded = run(THREE)
+    note = {**recorded.note(), "state": state}
+    (recorded.folder / "run.json").write_text(json.dumps(note))
+
+    replayed = run(THREE, "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
+
+    assert replayed.status == 65
+    assert "wanted a run that came to its end, found one that is " in replayed.err
+    assert told in replayed.err
+
+
+def test_the_replay_of_a_failed_recording_says_so(run: Run) -> None:
+    """The replay of a failed recording says so, to people and in its events."""
+    recorded = run("- {tool: fail, args: {why: not yet}}")
+
+    replayed = run(
+        "- {tool: fail, args: {why: not yet}, expect_error: true}",
+        *("--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures")),
+    )
+
+    told = f"the recorded run {recorded.folder.name} failed: tool fail failed: LookupError: not yet (code tool-failed)"
+    assert (replayed.status, told in replayed.err) == (0, True), replayed.err
+    assert told in [each.get("text") for each in replayed.events()]
+
+
+def test_a_call_that_a_gate_refused_is_no_recorded_one(run: Run) -> None:
+    """A call that a gate refused is no recorded one: nothing is missing where it is left out."""
+    recorded = run(THREE, rest="gates: {max_tool_calls: 2}")
+
+    fixtures = ("--fixtures-dir", str(recorded.folder / "fixtures"))
+    replayed = run("- {tool: next_number}\n- {tool: next_number}", "--mode", "replay", *fixtures)
+
+    assert (recorded.status, replayed.status) == (1, 0), replayed.err
+
+
+def test_a_module_of_tools_that_ends_the_process_is_told(run: Run) -> None:
+    """A module of tools that ends the process is told."""
+    Path("leaving_at_once.py").write_text("raise SystemExit(0)")
+
+    ended = run(THREE, "--tools", "leaving_at_once:tool")
+
+    assert ended.status == 2
+    assert "--tools leaving_at_once:tool: wanted MODULE:NAME of a tool, found SystemExit: 0" in ended.err
 
 
 @pytest.mark.parametrize("content", ["", "{", "{}", '{"format_version": 1}'])

@@ -64,7 +64,7 @@ def test_the_page_about_gates_is_true(tmp_path: Path) -> None:
         ("gates:\n  max_tool_call: 3\n", "line 2, column 3: gates.max_tool_call: wanted the name of a gate"),
         (
             "gates:\n  max_tool_calls: -1\n",
-            "line 2, column 19: gates.max_tool_calls: wanted greater than or equal to 0",
+            "line 2, column 19: gates.max_tool_calls: wanted 0 or more",
         ),
         (
             "gates:\n  max_tool_calls: yes\n",

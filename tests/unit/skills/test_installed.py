@@ -75,6 +75,7 @@ def test_an_installed_skill_is_known_by_its_name(site: Path) -> None:
         (GOOD.replace("version = 3", "version = '3'"), "count_links = M:CountLinks", "wanted a version"),
         (GOOD.replace("version = 3", ""), "count_links = M:CountLinks", "found None"),
         (GOOD.replace("parameters = Nothing", ""), "count_links = M:CountLinks", "model as its parameters"),
+        ("raise SystemExit(0)", "count_links = M:CountLinks", "found SystemExit: 0"),
         (GOOD.replace("output = Count", "output = dict"), "count_links = M:CountLinks", "model as its output"),
         (GOOD.replace("of a page.", "\\nof a page."), "count_links = M:CountLinks", "description of one line"),
         (GOOD, "other_name = M:CountLinks", "wanted the name 'other_name' of its entry point, found 'count_links'"),
@@ -161,6 +162,7 @@ def test_the_first_version_on_the_path_counts(site: Path) -> None:
 @pytest.mark.parametrize(
     ("body", "told"),
     [
+        ("raise SystemExit(0)", "found SystemExit: 0 (run, line"),
         ("return [][0]", "found IndexError: list index out of range (run, line"),
         ("return {'count': 'many'}", "count: Input should be a valid integer"),
         ("return {'count': {1}}", "wanted a JSON value, found set"),

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import json
+from typing import Annotated, TypeAlias
 
 import pytest
 from hypothesis import given, settings
-from pydantic import JsonValue
+from pydantic import Field, JsonValue, StringConstraints
 
 from eikon_engine.errors import YamlError
 from eikon_engine.trace.record import Record
@@ -24,6 +25,17 @@ steps:
 nothing:
 sizes: [0x1F, 0o17, 1e3, -2, .5, 1_000, 1:30, "3", yes, True, ~]
 """
+
+
+Lower: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[a-z]+$")]
+
+
+class Bounded(Record):
+    """A model with bounds."""
+
+    some: tuple[str, ...] = Field(min_length=1)
+    name: Lower = "a"
+    counts: dict[Lower, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
 
 
 class Wanted(Record):
@@ -107,5 +119,28 @@ def test_a_model_is_read_strictly(text: str, message: str) -> None:
     """What does not fit a model is told with its place."""
     with pytest.raises(YamlError) as caught:
         read_yaml(text, "t").read_as(Wanted, ("in",))
+
+    assert caught.value.message.startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "t: line 1, column 1: wanted an object, found null"),
+        ("# nothing\n", "t: line 1, column 1: wanted an object, found null"),
+        ("- a\n", "t: line 1, column 1: wanted an object, found a list"),
+        ("some: []\n", "t: line 1, column 7: some: wanted at least 1 item, found none"),
+        (
+            "some: [a]\nname: a b\n",
+            't: line 2, column 7: name: wanted text that matches ^[a-z]+$, found the string "a b"',
+        ),
+        ("some: [a]\ncounts: {a: -1}\n", "t: line 2, column 13: counts.a: wanted 0 or more, found -1"),
+        ("some: [a]\ncounts: {A: 1}\n", "t: line 2, column 10: counts.A: wanted text that matches ^[a-z]+$, found"),
+    ],
+)
+def test_what_a_model_bounds_is_told_in_our_words(text: str, message: str) -> None:
+    """What a model bounds is told in our words, with line and column, whatever the text is as a whole."""
+    with pytest.raises(YamlError) as caught:
+        read_yaml(text, "t").read_as(Bounded)
 
     assert caught.value.message.startswith(message)
