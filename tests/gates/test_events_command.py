@@ -167,7 +167,10 @@ def test_following_ends_with_ctrl_c_and_with_another_run(tmp_path: Path) -> None
             else:
                 (tmp_path / "new").write_bytes(TEXT)
                 (tmp_path / "new").replace(path)
-            _, told = followed.communicate(timeout=30)
+            try:
+                _, told = followed.communicate(timeout=30)
+            finally:
+                followed.kill()
         assert followed.returncode == (130 if stop == "interrupt" else 65)
         assert b"Traceback" not in told
 

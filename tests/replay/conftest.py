@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -30,15 +29,6 @@ class Recorded(NamedTuple):
 
     shop: ShopServer
     bundles: dict[str, Path]
-
-
-@pytest.fixture
-def _interruptible() -> Iterator[None]:
-    """Let programs be interrupted that are started here, also where a shell runs the tests in the background."""
-    before = signal.getsignal(signal.SIGINT)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

@@ -301,7 +301,6 @@ def test_a_folder_that_cannot_be_made_is_exit_2(tmp_path: Path) -> None:
     assert_one_line(done, 2, "file")
 
 
-@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_what_was_done_until_the_end_reads_back(tmp_path: Path, how: signal.Signals) -> None:
     """Stop a replay in the middle, kindly or not: its events read back, and Ctrl-C leaves a whole outcome, exit 130."""
