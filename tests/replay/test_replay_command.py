@@ -232,7 +232,7 @@ def test_an_unknown_skill_names_the_known_ones(tmp_path: Path) -> None:
 
     done = run_replay(bundle, tmp_path / "run")
 
-    assert_one_line(done, 78, "extract_tables", "detect_login_form, extract_listing, extract_table")
+    assert_one_line(done, 78, "extract_tables", "detect_login_form, detect_page")
     assert not (tmp_path / "run").exists()
 
 
