@@ -5,7 +5,12 @@
     EikonError
     ├── UsageError                        2   usage
     │   ├── OutputError                   2   output-not-writable
-    │   └── ToolArgumentsError            2   tool-arguments
+    │   ├── ToolArgumentsError            2   tool-arguments
+    │   ├── SessionAmbiguousError         2   session-ambiguous
+    │   ├── SessionBusyError              2   session-busy
+    │   ├── BreakpointError               2   breakpoint
+    │   ├── BranchError                   2   branch
+    │   └── PlanChangedError              2   plan-changed
     ├── TraceError                       65   trace
     │   ├── TraceMissingError            65   trace-missing
     │   ├── TraceSyntaxError             65   trace-syntax
@@ -27,6 +32,9 @@
     │   ├── FixtureCorruptError          65   fixture-corrupt
     │   ├── FixturesMixedError           65   fixtures-mixed
     │   └── FixturesIncompleteError      65   fixtures-incomplete
+    ├── SessionError                     65   session
+    │   └── CheckpointError              65   checkpoint
+    ├── SessionEndedError                69   session-ended
     ├── BrowserError                     69   browser
     │   ├── BrowserMissingError          69   browser-missing
     │   └── BrowserDiedError             69   browser-died
@@ -40,7 +48,9 @@
     │   ├── NoReplayDataError            78   no-replay-data
     │   ├── UnknownToolError             78   unknown-tool
     │   ├── ToolNotAllowedError          78   tool-not-allowed
-    │   └── FixtureMissingError          78   fixture-missing
+    │   ├── FixtureMissingError          78   fixture-missing
+    │   ├── SessionMissingError          78   session-missing
+    │   └── CheckpointMissingError       78   checkpoint-missing
     ├── SkillError                        1   skill-failed
     ├── ScenarioError                     1   scenario
     ├── GateFailedError                   1   gate-failed
@@ -69,6 +79,7 @@
     ├── ReplayError                       1   replay
     │   ├── ReplayDivergenceError         1   replay-diverged
     │   ├── ToolCallsDivergedError        1   tool-calls-diverged
+    │   ├── RewindNotFaithfulError        1   rewind-not-faithful
     │   └── ScenarioDivergedError         1   scenario-diverged
     ├── InterruptedRunError             130   interrupted
     └── InternalError                    70   internal
@@ -95,6 +106,19 @@ from eikon_engine.errors.acting import (
     TargetNotActionableError,
     ToolCallsDivergedError,
     WaitTimeoutError,
+)
+from eikon_engine.errors.debugging import (
+    BranchError,
+    BreakpointError,
+    CheckpointError,
+    CheckpointMissingError,
+    PlanChangedError,
+    RewindNotFaithfulError,
+    SessionAmbiguousError,
+    SessionBusyError,
+    SessionEndedError,
+    SessionError,
+    SessionMissingError,
 )
 from eikon_engine.errors.lacking import (
     BrowserDiedError,
@@ -164,10 +188,14 @@ __all__ = [
     "AssertionFailedError",
     "AttachmentCorruptError",
     "AttachmentMissingError",
+    "BranchError",
+    "BreakpointError",
     "BrowserDiedError",
     "BrowserError",
     "BrowserMissingError",
     "BundlePathError",
+    "CheckpointError",
+    "CheckpointMissingError",
     "CompletionError",
     "CompletionLimitedError",
     "CompletionMalformedError",
@@ -198,6 +226,7 @@ __all__ = [
     "OptionMissingError",
     "OutputError",
     "PageMissingError",
+    "PlanChangedError",
     "ReplayDivergenceError",
     "ReplayError",
     "RequirementError",
@@ -205,9 +234,15 @@ __all__ = [
     "ResponsesError",
     "ResponsesIncompleteError",
     "ResultNotStorableError",
+    "RewindNotFaithfulError",
     "ScenarioDivergedError",
     "ScenarioError",
     "SecretMissingError",
+    "SessionAmbiguousError",
+    "SessionBusyError",
+    "SessionEndedError",
+    "SessionError",
+    "SessionMissingError",
     "SkillBrokenError",
     "SkillError",
     "TargetAmbiguousError",

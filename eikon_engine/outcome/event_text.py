@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final
 
+from eikon_engine.outcome.debug_event_text import debug_event_text
 from eikon_engine.outcome.events import (
     ActionStart,
     ActionTaken,
-    Checkpoint,
     CompletionGiven,
     DivergenceFound,
     Event,
@@ -70,14 +70,12 @@ def event_text(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one case 
             return f"{event.gate}: {event.word}: {event.message}"
         case DivergenceFound(divergence=found):
             return f"{found.sequence:03d} {found.code}: {found.message}"
-        case Checkpoint():
-            return f"{event.sequence:03d} {event.label} [{event.id}]"
         case SubgoalEnd():
             return f"{event.number}. [{event.id}]: {event.verdict or event.status}"
         case RunEnd():
             return event.how + (f": {event.ended_early}" if event.ended_early else "")
         case _:
-            assert_never(event)
+            return debug_event_text(event)
 
 
 def _step(event: ActionTaken | SkillUsed) -> str:

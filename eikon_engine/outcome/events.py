@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field
 
+from eikon_engine.outcome.debug_events import DebugEvent
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.gate_result import GateResult
 from eikon_engine.outcome.outcomes import (
@@ -27,9 +28,9 @@ from eikon_engine.trace.record import FiniteJson, Record
 
 EVENTS_VERSION: Literal[2] = 2
 
-RunKind: TypeAlias = Literal["bundle_replay", "scenario_record", "scenario_replay", "mission"]
-"""What runs: the replay of a bundle, or a scenario in one of its modes; `mission` where the events are those of a
-recording, told from its trace."""
+RunKind: TypeAlias = Literal["bundle_replay", "debug_session", "scenario_record", "scenario_replay", "mission"]
+"""What runs: the replay of a bundle, a debug session, or a scenario in one of its modes; `mission` where the events are
+those of a recording, told from its trace."""
 Ending: TypeAlias = Literal["complete", "stopped", "failed", "interrupted", "fault"]
 """How a run ended: every step was done; stopped at a divergence, by a gate or a controller; cut off by an error; by a
 person or a signal; by a fault of ours."""
@@ -226,16 +227,6 @@ class DivergenceFound(Record):
     divergence: Divergence
 
 
-class Checkpoint(Record):
-    """A place in the run that has a name."""
-
-    type: Literal["checkpoint"] = "checkpoint"
-    id: str
-    subgoal: str
-    sequence: int
-    label: str
-
-
 class SubgoalEnd(Record):
     """A subgoal attempt is over."""
 
@@ -272,7 +263,7 @@ Event: TypeAlias = Annotated[
     | Note
     | GateResultGiven
     | DivergenceFound
-    | Checkpoint
+    | DebugEvent
     | SubgoalEnd
     | RunEnd,
     Field(discriminator="type"),

@@ -20,7 +20,7 @@ from eikon_engine import AttachOptions, RecordOptions, ReplayOptions
 from eikon_engine.browser.find import find_browser
 from eikon_engine.cli.main import COMMANDS
 from eikon_engine.errors import ActionError, EikonError
-from eikon_engine.outcome import divergence, events, explanation, gate_result, outcomes, stored
+from eikon_engine.outcome import debug_events, divergence, events, explanation, gate_result, outcomes, stored
 from eikon_engine.trace.actions import Action
 from eikon_engine.trace.serializer import read_trace
 from tests.architecture.sources import PROJECT, sources
@@ -138,6 +138,7 @@ def test_every_action_has_a_section(model: type[BaseModel]) -> None:
         (outcomes, "outcome-format.md"),
         (gate_result, "outcome-format.md"),
         (events, "events.md"),
+        (debug_events, "events.md"),
         (stored, "events.md"),
     ],
     ids=lambda value: value.__name__ if isinstance(value, ModuleType) else "",

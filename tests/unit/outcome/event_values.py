@@ -7,11 +7,27 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
+from eikon_engine.outcome.debug_events import (
+    BranchChanged,
+    BranchCreated,
+    BranchDeleted,
+    BranchSwitched,
+    BreakpointContext,
+    BreakpointHit,
+    BreakpointNamed,
+    Checkpoint,
+    CommandDone,
+    CommandFailed,
+    CommandRejected,
+    Evaluated,
+    Paused,
+    Resumed,
+    Rewound,
+)
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.events import (
     ActionStart,
     ActionTaken,
-    Checkpoint,
     CompletionGiven,
     DivergenceFound,
     Event,
@@ -160,6 +176,32 @@ EVERY_KIND: tuple[Event, ...] = (
     Note(text="a note"),
     GateResultGiven(gate="max_actions", passed=True, limit=3, observed=1, message="1 action, at most 3"),
     Checkpoint(id="c", subgoal="s", sequence=4, label="signed in"),
+    BreakpointHit(
+        breakpoint=BreakpointNamed(id="bp_1", type="tool", condition="click"),
+        context=BreakpointContext(tool_name="click", tool_input={"target": "#pay"}, iteration=5),
+        hit_count=2,
+        branch="main",
+    ),
+    Paused(reason="breakpoint", branch="main", iteration=4, next="click #pay", detail="bp_1"),
+    Resumed(how="run_to", branch="main", iteration=4),
+    Rewound(
+        checkpoint_id="cp_3_1",
+        branch="main",
+        iteration=3,
+        way="reexecuted",
+        reexecuted=3,
+        verified=24,
+        discarded=2,
+        duration_ms=612.5,
+    ),
+    Evaluated(branch="main", iteration=3, page=0, frame="", expression="cart.clear()", result=InlineValue(value=None)),
+    BranchCreated(name="retry", fork_point="cp_3_1", parent_branch="main", iteration=3),
+    BranchSwitched(branch="retry", iteration=3),
+    BranchChanged(branch="retry", iteration=3, change="delete buy__attempt_1_action_004"),
+    BranchDeleted(branch="retry"),
+    CommandDone(command_id="1", command="rewind", result=InlineValue(value={})),
+    CommandFailed(command_id="2", command="rewind", code="checkpoint-missing", message="none", exit_status=78),
+    CommandRejected(line=3, message="wanted a command, found no JSON"),
     SubgoalEnd(number=1, id="s", status="complete"),
     END,
 )

@@ -55,12 +55,12 @@ def test_a_file_that_was_cut_off_anywhere_reads_up_to_there(length: int) -> None
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda text: text.replace(b'"label":"signed in"}', b'"label":"signed in"', 1), ("line 15, column", "as JSON")),
-        (lambda text: text.replace(b'"how":"complete"', b'"how":"somehow"'), ("line 17: event.how", "'complete'")),
+        (lambda text: text.replace(b'"label":"signed in",', b'"label":"signed in"', 1), ("line 15, column", "as JSON")),
+        (lambda text: text.replace(b'"how":"complete"', b'"how":"somehow"'), ("line 29: event.how", "'complete'")),
         (lambda text: text.replace(b'"type":"note"', b'"type":"remark"'), ("line 13: event.type", "remark", "note")),
         (lambda text: text.replace(b'"sequence":3,"at"', b'"sequence":4,"at"'), ("line 3", "sequence 3, found 4")),
         (lambda text: text.replace(b"\n", b"\n\n", 1), ("line 2", "as JSON")),
-        (lambda text: text + text, ("line 18", "nothing after run_end")),
+        (lambda text: text + text, ("line 30", "nothing after run_end")),
         (lambda text: text.partition(b"\n")[2], ("line 1", "run_start")),
         (lambda text: b'{"trace_version": 4}\n' + text, ("line 1", "an object with sequence")),
         (lambda text: text[:0], ("events.jsonl", "an empty file")),

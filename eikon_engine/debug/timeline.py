@@ -1,0 +1,100 @@
+"""Branches and checkpoints of a session: `timeline.json`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import AwareDatetime, Field
+
+from eikon_engine.outcome.debug_events import MAIN_BRANCH, CheckpointReason
+from eikon_engine.outcome.outcomes import Verdict
+from eikon_engine.trace.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TIMELINE_VERSION: Literal[1] = 1
+
+
+class StepEntry(Record):
+    """One step of a branch, after its fork, that was done."""
+
+    iteration: int = Field(ge=1)
+    id: str
+    """Of the step in the trace."""
+    label: str
+    verdict: Verdict
+    is_new: bool = False
+    """Whether the recording does not have it so: it was edited, inserted, or comes after such a step."""
+
+
+class CheckpointEntry(Record):
+    """One checkpoint; its file has the state."""
+
+    id: str
+    label: str
+    iteration: int = Field(ge=0)
+    reason: CheckpointReason
+    timestamp: AwareDatetime
+    is_parked: bool = False
+    """Whether a page waits there, so that going back is quick."""
+
+
+class Branch(Record):
+    """One way of the mission."""
+
+    name: str
+    parent_branch: str | None = None
+    """None for `main`."""
+    fork_point: str | None = None
+    """Id of the checkpoint at which it left its parent; None for `main`."""
+    fork_iteration: int = 0
+    """How many steps are those of the parent."""
+    created: AwareDatetime
+    bundle: str
+    """Path of its bundle: below the session, or that of the recording for `main`."""
+    parent_sha256: str | None = None
+    """Digest of the parent's trace when it was forked; None for `main`."""
+    is_live: bool = False
+    """Whether requests that the recording does not know go to the network."""
+    iteration: int = 0
+    """How many steps are done."""
+    step_count: int
+    """How many steps it has in all."""
+    steps: tuple[StepEntry, ...] = ()
+    """Those done after the fork."""
+    checkpoints: tuple[CheckpointEntry, ...] = ()
+    verdict: Verdict | None = None
+    """What the branch came to; None before its end."""
+
+
+class Timeline(Record):
+    """Everything that a session has been through, as far as it was not discarded."""
+
+    timeline_version: Literal[1] = TIMELINE_VERSION
+    session_id: str
+    mission_id: str
+    branches: tuple[Branch, ...]
+    """`main` first, then in the order in which they were made."""
+    active_branch: str = MAIN_BRANCH
+
+    @property
+    def active(self) -> Branch:
+        """Return the active branch."""
+        return next(each for each in self.branches if each.name == self.active_branch)
+
+    def branch(self, name: str) -> Branch | None:
+        """Return a branch by name; None if there is none."""
+        return next((each for each in self.branches if each.name == name), None)
+
+    def with_branch(self, branch: Branch) -> Timeline:
+        """Return the timeline with a branch in the place of the one of that name, or after all others."""
+        known = self.branch(branch.name) is not None
+        kept = tuple(branch if each.name == branch.name else each for each in self.branches)
+        return self.model_copy(update={"branches": kept if known else (*kept, branch)})
+
+    def checkpoints(self) -> Iterator[tuple[Branch, CheckpointEntry]]:
+        """Yield all checkpoints with their branches, in order."""
+        for branch in self.branches:
+            for checkpoint in branch.checkpoints:
+                yield branch, checkpoint
