@@ -209,10 +209,15 @@ class Source:
         return exchange.request.url in {urljoin(frame.url, node.attribute("src") or "") for frame, node in nodes}
 
     def answered(self, *types: str) -> Iterator[tuple[Exchange, str]]:
-        """Yield the answers of some content types, with their text."""
+        """Yield the answers of some content types, with their text; of those that came in pieces, only documents.
+
+        A document may have come in pieces or at once, as the machine was busy or not: pages see no difference.
+        """
         for exchange in self.recording.exchanges:
             response = exchange.response
-            if response is None or response.body is None or exchange.pieces or exchange.moment is None:
+            if response is None or response.body is None or exchange.moment is None:
+                continue
+            if exchange.pieces and not exchange.request.is_navigation:
                 continue
             kind = {name.lower(): value for name, value in response.headers}.get("content-type", "")
             if response.status in _GOOD and kind.partition(";")[0].strip() in types:
@@ -285,6 +290,8 @@ def _delayed(exchange: Exchange, late: list[tuple[Exchange, float]]) -> Exchange
 
 
 def _changed(exchange: Exchange, answer: Answer, writer: NetworkWriter) -> Exchange:
+    if exchange.request.is_navigation:  # documents are given whole, however they came
+        exchange = exchange.model_copy(update={"pieces": ()})
     if answer.failure is not None:
         return exchange.model_copy(update={"response": None, "failure": answer.failure, "hops": ()})
     response = exchange.response
