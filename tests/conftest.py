@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from tests.replay.shared_browsers import SHARED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -30,3 +32,10 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _browsers_end() -> Iterator[None]:
+    """End the browsers that tests shared."""
+    yield
+    SHARED.close()
