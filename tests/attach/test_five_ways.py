@@ -76,9 +76,11 @@ async def _agent(url: str, directory: Path) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
         page = await browser.new_page()
-        async with record_mission(page, mission_text="Order a banana", directory=directory, options=options):
+        async with record_mission(page, mission_text="Order a banana", directory=directory, options=options) as mission:
             await order_asynchronously(page, url)
         await browser.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified", mission.report.findings
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -87,7 +89,7 @@ def test_each_recording_is_certified_and_faithful(recorded: Recorded, way: str, 
     bundle = open_bundle(recorded.folder / way)
     recorded.shop.restart("error-on-submit")
 
-    outcome = replay(bundle.root, tmp_path / "run")
+    outcome = replay(bundle.root, tmp_path / "run", secrets={})
 
     assert certificate_state(bundle.root, bundle.trace).status == "certified"
     assert held(bundle.root, {SHOP_PASSWORD.encode()}) == set()
