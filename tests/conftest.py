@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from tests.replay.shared_browsers import SHARED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+UNIT: Final = Path(__file__).parent / "unit"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what needs no browser last: many short modules, which fill up whichever worker has nothing left to do."""
+    items.sort(key=lambda item: item.path.is_relative_to(UNIT))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,3 +32,10 @@ def _interruptible() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _browsers_end() -> Iterator[None]:
+    """End the browsers that tests shared."""
+    yield
+    SHARED.close()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 
 import click
 
+from eikon_engine.replay.mission_options import browser_option, secret_options, variable_option
+
 if TYPE_CHECKING:
     from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.certify.options import CertifyOptions
@@ -28,14 +30,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="What answers requests; live does the mission for real, once for each run.",
 )
-@click.option(
-    "--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable of the trace; may be repeated."
-)
-@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
-@click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
-)
-@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@variable_option("Value of a variable of the trace; may be repeated.")
+@secret_options
+@browser_option
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON on standard output.")
 def certify_command(
     *,

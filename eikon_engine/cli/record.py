@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypedDict, Unpack
 import click
 from click.core import ParameterSource
 
+from eikon_engine.replay.mission_options import browser_option, redact_option, secret_options, variable_option
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -33,23 +35,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --trace: whether the time of pages stands still between actions, or runs by itself.",
 )
-@click.option(
-    "--var",
-    "variables",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="With --trace: value of a variable of the trace; may be repeated.",
-)
-@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
-@click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
-)
-@click.option(
-    "--redact/--no-redact",
-    default=True,
-    show_default=True,
-    help="With --trace and --script: whether secrets that nobody named are looked for and replaced by stand-ins; with "
-    "--url they always are.",
+@variable_option("With --trace: value of a variable of the trace; may be repeated.")
+@secret_options
+@redact_option(
+    "With --trace and --script: whether secrets that nobody named are looked for and replaced by stand-ins; with "
+    "--url they always are."
 )
 @click.option(
     "--redact-name",
@@ -72,7 +62,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Name of a cookie, header or key that is not; may be repeated.",
 )
-@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@browser_option
 @click.option(
     "--headless", is_flag=True, help="With --url: no window; the browser is driven over a port, from elsewhere."
 )

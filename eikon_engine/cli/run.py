@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, TypedDict, Unpack
 import click
 
 from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+from eikon_engine.replay.mission_options import browser_option, redact_option, secret_options, variable_option
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -50,17 +51,9 @@ if TYPE_CHECKING:
     help="Folder of the folders of runs.",
 )
 @click.option("--run-id", metavar="ID", help="Name of the folder of this run.  [default: time and scenario]")
-@click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable; may be repeated.")
-@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
-@click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
-)
-@click.option(
-    "--redact/--no-redact",
-    default=True,
-    show_default=True,
-    help="With --mode record: whether secrets that nobody named are looked for and replaced by stand-ins.",
-)
+@variable_option("Value of a variable; may be repeated.")
+@secret_options
+@redact_option("With --mode record: whether secrets that nobody named are looked for and replaced by stand-ins.")
 @click.option(
     "--tools",
     "modules",
@@ -69,7 +62,7 @@ if TYPE_CHECKING:
     help="With --mode record: a function that is a tool, or a ToolBox, in a Python module; may be repeated.",
 )
 @click.option("--headed", is_flag=True, help="Show the browser.")
-@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@browser_option
 @click.option("--no-certify", is_flag=True, help="With --mode record: leave certifying the mission for later.")
 @click.option("--json", "as_json", is_flag=True, help="Print run.json, with the gates, on standard output.")
 @debug_options

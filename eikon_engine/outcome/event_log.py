@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
@@ -19,7 +18,7 @@ from eikon_engine.outcome.events import (
     ToolResult,
 )
 from eikon_engine.outcome.stored import ValueFolder
-from eikon_engine.trace.whole_file import cannot_write
+from eikon_engine.trace.appended_file import AppendedFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,7 +73,6 @@ class EventLog:
         Raises:
             OutputError: it cannot be written, or one is there already.
         """
-        self.path = folder / EVENTS_FILE
         self.stop_reason: str | None = None
         """Which gate was exceeded; None if none was."""
         self.gate_results: tuple[GateResult, ...] = ()
@@ -86,13 +84,14 @@ class EventLog:
         self._sequence = 0
         self._is_over = False
         self._lock = threading.RLock()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
-        except FileExistsError as error:
-            raise OutputError(f"{self.path}: events of a run are there already; choose another folder") from error
-        except OSError as error:
-            raise OutputError(cannot_write(self.path, error)) from error
+        self._file = AppendedFile(
+            folder / EVENTS_FILE, if_there="events of a run are there already; choose another folder"
+        )
+
+    @property
+    def path(self) -> Path:
+        """Return where the events are written."""
+        return self._file.path
 
     def take(self, event: Event) -> None:
         """Write an event, then tell the readers and the gates of it. The end of the run comes after the gates' results.
@@ -130,11 +129,7 @@ class EventLog:
         Raises:
             OutputError: it cannot be written.
         """
-        try:
-            os.fsync(self._file)
-            os.close(self._file)
-        except OSError as error:
-            raise OutputError(cannot_write(self.path, error)) from error
+        self._file.close()
 
     def __enter__(self) -> Self:
         """Give the log."""
@@ -165,13 +160,11 @@ class EventLog:
 
     def _put(self, line: JournalLine) -> None:
         kept = line.model_copy(update={"event": with_large_values_kept(line.event, self._values)})
-        rest = kept.model_dump_json().encode() + b"\n"
         try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
-        except OSError as error:
+            self._file.append(kept.model_dump_json())
+        except OutputError:
             self._is_over = True  # nothing may follow half a line
-            raise OutputError(cannot_write(self.path, error)) from error
+            raise
         for read in self._readers:
             read(line)
 

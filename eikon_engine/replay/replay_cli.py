@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 import click
 
 from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
+from eikon_engine.replay.mission_options import browser_option, secret_options, variable_option
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
@@ -118,18 +119,8 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     callback=_number,
     help="Deadline of every action, in seconds.",
 )
-@click.option(
-    "--var",
-    "variables",
-    multiple=True,
-    callback=_variables,
-    metavar="NAME=VALUE",
-    help="Value of a variable of the trace; may be repeated.",
-)
-@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
-@click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
-)
+@variable_option("Value of a variable of the trace; may be repeated.", callback=_variables)
+@secret_options
 @click.option(
     "--storage-state",
     type=click.Path(path_type=Path),
@@ -143,7 +134,7 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     metavar="FILE",
     help="YAML file of limits that the replay has to keep to; one that it goes beyond ends it.",
 )
-@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@browser_option
 @click.option(
     "--allow-unverifiable", is_flag=True, help="End with 0 where nothing diverged and something cannot be compared."
 )

@@ -6,13 +6,13 @@ A process killed at any moment leaves a journal that reads back up to its last w
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self, TypeAlias, assert_never
 
 from pydantic import TypeAdapter, ValidationError
 
-from eikon_engine.errors import OutputError, TraceError, TraceFieldError
+from eikon_engine.errors import TraceError, TraceFieldError
+from eikon_engine.trace.appended_file import AppendedFile
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
@@ -41,7 +41,6 @@ from eikon_engine.trace.journal_records import (
     ToolDone,
     WarningNoted,
 )
-from eikon_engine.trace.whole_file import cannot_write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,15 +63,7 @@ class JournalWriter:
         Raises:
             OutputError: it cannot be written, or one is there already.
         """
-        self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
-        except FileExistsError as error:
-            message = f"{path}: a recording is there already; choose another folder or remove it"
-            raise OutputError(message) from error
-        except OSError as error:
-            raise OutputError(cannot_write(path, error)) from error
+        self._file = AppendedFile(path, if_there="a recording is there already; choose another folder or remove it")
 
     def append(self, record: JournalRecord) -> None:
         """Write one whole line.
@@ -80,20 +71,15 @@ class JournalWriter:
         Raises:
             OutputError: it cannot be written.
         """
-        line = record.model_dump_json().encode() + b"\n"
-        try:
-            while line:
-                line = line[os.write(self._file, line) :]
-        except OSError as error:
-            raise OutputError(cannot_write(self.path, error)) from error
+        self._file.append(record.model_dump_json())
 
     def close(self) -> None:
-        """Bring the journal to the disk and let it go."""
-        try:
-            os.fsync(self._file)
-            os.close(self._file)
-        except OSError as error:
-            raise OutputError(cannot_write(self.path, error)) from error
+        """Bring the journal to the disk and let it go.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        self._file.close()
 
     def __enter__(self) -> Self:
         """Give the writer."""

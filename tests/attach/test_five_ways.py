@@ -15,6 +15,7 @@ from eikon_engine.browser.find import find_browser
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.redact.files import held
 from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import certificate_state
@@ -47,11 +48,11 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     with serve_shop() as shop, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
         patch.setenv("SHOP", shop.url)
-        _run("record", "--script", write_script(folder), "-o", folder / "script", "--", shop.url)
+        _run("record", "--script", write_script(folder), "-o", folder / "script", "--no-certify", "--", shop.url)
         shop.restart()
         asyncio.run(_agent(shop.url, folder / "agent"))
         shop.restart()
-        _run("record", "--script", write_test(folder), "-o", folder / "test")
+        _run("record", "--script", write_test(folder), "-o", folder / "test", "--no-certify")
         for name, write in (("devtools", devtools_flow), ("side", side_project)):
             shop.restart()
             foreign = folder / f"{name}.json"
@@ -59,6 +60,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
             _run("import", foreign, "-o", folder / f"{name}-imported")
             _run("record", "--trace", folder / f"{name}-imported", "-o", folder / name, *SECRET)
             _run("certify", folder / name, "--runs", "2", "--accept", *SECRET)
+        for name in ("script", "test"):
+            _run("certify", folder / name, "--runs", "2", "--accept")
         yield Recorded(shop, folder)
 
 
@@ -73,20 +76,23 @@ async def _agent(url: str, directory: Path) -> None:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=find_browser(None, environ=os.environ).path)
         page = await browser.new_page()
-        async with record_mission(page, mission_text="Order a banana", directory=directory, options=options):
+        async with record_mission(page, mission_text="Order a banana", directory=directory, options=options) as mission:
             await order_asynchronously(page, url)
         await browser.close()
+    assert mission.report is not None
+    assert mission.report.status == "certified", mission.report.findings
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_each_recording_is_certified_and_faithful(recorded: Recorded, way: str, tmp_path: Path) -> None:
-    """Replayed sealed, without the password: the shop is not asked."""
+    """Replayed sealed, without the password, which stands in no file: the shop is not asked."""
     bundle = open_bundle(recorded.folder / way)
     recorded.shop.restart("error-on-submit")
 
-    outcome = replay(bundle.root, tmp_path / "run")
+    outcome = replay(bundle.root, tmp_path / "run", secrets={})
 
     assert certificate_state(bundle.root, bundle.trace).status == "certified"
+    assert held(bundle.root, {SHOP_PASSWORD.encode()}) == set()
     assert outcome.verdict == "faithful"
     assert outcome.network_mode == "sealed"
 

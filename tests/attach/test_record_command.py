@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.browser.find import find_browser
+from eikon_engine.cli.main import eikon
 from eikon_engine.redact.files import held
+from eikon_engine.shell import run_command
 from eikon_engine.trace.bundle import open_bundle
 from tests.attach.watching import kinds, steps
 from tests.browser.pages import Answer, PageSite
-from tests.missions.agents import write_script, write_test
-from tests.missions.shop import SHOP_PASSWORD
 from tests.replay.conftest import replay
-from tests.sites.shop import serve_shop
 
 ROOT = Path(__file__).resolve().parents[2]
 USAGE = 2
@@ -73,30 +72,17 @@ def button(site: PageSite) -> str:
     return site.put("<button>Go</button>")
 
 
-def test_a_script_is_recorded_and_certified(tmp_path: Path) -> None:
-    """An order by a script of nobody's making ends as a certified bundle that replays without the shop."""
-    script = write_script(tmp_path)
-    with serve_shop() as shop:
-        done = record("--script", script, "-o", tmp_path / "b", "--mission", "Order a banana", "--", shop.url)
+def test_a_script_is_recorded_and_certified(button: str, tmp_path: Path) -> None:
+    """A script of nobody's making ends as a certified bundle that replays without its site."""
+    script = written(tmp_path, "agent.py", FAILING.format(end="browser.close()"))
+
+    done = record("--script", script, "-o", tmp_path / "b", "--mission", "Press the button", "--", button)
 
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1].endswith("b: recorded, 13 actions; certified")
-    assert open_bundle(tmp_path / "b").trace.mission_text == "Order a banana"
-    assert held(tmp_path / "b", {SHOP_PASSWORD.encode()}) == set()
-    assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
-
-
-def test_certifying_may_be_left_for_later(tmp_path: Path) -> None:
-    """A test of pytest is recorded with its name; without a certificate, the next command is named."""
-    test = write_test(tmp_path)
-    with serve_shop() as shop:
-        done = record("--script", test, "-o", tmp_path / "b", "--no-certify", SHOP=shop.url)
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"next: eikon certify {tmp_path / 'b'}" in done.stdout
-    assert open_bundle(tmp_path / "b").trace.mission_text.endswith("test_order.py::test_order[chromium]")
-    assert open_bundle(tmp_path / "b").trace.status == "complete"
-    assert not list((tmp_path / "b").glob("certif*"))
+    assert done.stdout.splitlines()[-1].endswith("b: recorded, 2 actions; certified")
+    assert open_bundle(tmp_path / "b").trace.mission_text == "Press the button"
+    outcome = replay(tmp_path / "b", tmp_path / "run", secrets={})
+    assert (outcome.verdict, outcome.certified, outcome.network_mode) == ("faithful", "certified", "sealed")
 
 
 def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
@@ -113,8 +99,8 @@ def test_each_test_has_a_bundle(button: str, tmp_path: Path) -> None:
     assert "AssertionError" in second.failures[0].message
 
 
-def test_one_test_can_be_chosen(button: str, tmp_path: Path) -> None:
-    """`FILE::NAME` runs that test alone."""
+def test_one_test_can_be_chosen_and_certified_later(button: str, tmp_path: Path) -> None:
+    """`FILE::NAME` runs that test alone, recorded with its name; without a certificate, the next command is named."""
     test = written(tmp_path, "test_two.py", TWO_TESTS)
 
     done = record("--script", f"{test}::test_first", "-o", tmp_path / "b", "--no-certify", SITE=button)
@@ -122,6 +108,10 @@ def test_one_test_can_be_chosen(button: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert kinds(tmp_path / "b") == ["click"]
     assert not (tmp_path / "b-2").exists()
+    assert f"next: eikon certify {tmp_path / 'b'}" in done.stdout
+    assert open_bundle(tmp_path / "b").trace.mission_text.endswith("test_two.py::test_first[chromium]")
+    assert open_bundle(tmp_path / "b").trace.status == "complete"
+    assert not list((tmp_path / "b").glob("certif*"))
 
 
 @pytest.mark.parametrize(
@@ -182,13 +172,16 @@ def test_a_script_without_a_browser_is_refused(tmp_path: Path) -> None:
         (["--script", "a.py", "--var", "a=b"], "--script has no use for --var; leave it out"),
     ],
 )
-def test_wrong_usage_is_one_line(tmp_path: Path, arguments: list[str], wanted: str) -> None:
+def test_wrong_usage_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], wanted: str
+) -> None:
     """What cannot be recorded is told, with what would do."""
-    done = record(*arguments, "-o", tmp_path / "b")
+    status = run_command(eikon, ["record", *arguments, "-o", str(tmp_path / "b")], "eikon")
 
-    assert done.returncode == USAGE
-    assert wanted in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    told = capsys.readouterr().err
+    assert status == USAGE
+    assert wanted in told
+    assert len(told.splitlines()) == 1
 
 
 SENDER = """

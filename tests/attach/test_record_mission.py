@@ -19,24 +19,10 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.execution import Failed, Succeeded
 from tests.attach.watching import QUICK, deeds, kinds, steps, warnings, watched
 from tests.browser.pages import PageSite
-from tests.missions.agents import order
 from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_a_mission_is_recorded_and_certified(chromium: Browser, tmp_path: Path) -> None:
-    """Order in the shop as any script does: the bundle is certified in the end, and replays without the shop."""
-    options = AttachOptions(certify=CertifyOptions(runs=2))
-    with serve_shop() as shop, watched(chromium, tmp_path / "b", options) as agent:
-        order(agent.page, shop.url)
-
-    outcome = replay(tmp_path / "b", tmp_path / "run", secrets={})
-
-    assert agent.mission.report is not None
-    assert agent.mission.report.status == "certified"
-    assert outcome.verdict == "faithful"
 
 
 WIDGETS = """<input id=text aria-label=Name> <input type=file id=file aria-label=File>

@@ -13,14 +13,10 @@ from playwright.async_api import Dialog, Page, async_playwright
 
 from eikon_engine.attach import AgentMission, AttachOptions, record_mission
 from eikon_engine.browser.find import find_browser
-from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.errors import UsageError
 from eikon_engine.trace.bundle import open_bundle
 from tests.attach.watching import QUICK, kinds, steps
 from tests.browser.pages import Answer, PageSite
-from tests.missions.agents import order_asynchronously
-from tests.replay.conftest import replay
-from tests.sites.shop import serve_shop
 
 ASKING = """<button id=ask onclick="said = prompt('Name?')">Ask</button>
 <button id=open onclick="window.open('about:blank')">Open</button> <a id=load href=/file.bin download>Load</a>
@@ -47,22 +43,6 @@ def run(folder: Path, agent: Callable[[Page, AgentMission], Awaitable[None]], op
             await agent(page, mission)
 
     asyncio.run(work())
-
-
-def test_an_asynchronous_agent_is_recorded_and_certified(tmp_path: Path) -> None:
-    """Order in the shop by awaiting every call: certified in the end, and replayed without the shop."""
-    reports = []
-
-    async def agent(page: Page, mission: AgentMission) -> None:
-        reports.append(mission)
-        await order_asynchronously(page, shop.url)
-
-    with serve_shop() as shop:
-        run(tmp_path / "b", agent, AttachOptions(certify=CertifyOptions(runs=2)))
-
-    assert reports[0].report is not None
-    assert reports[0].report.status == "certified"
-    assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"
 
 
 def test_skills_and_subgoals_are_awaited(site: PageSite, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser import rest
 from eikon_engine.trace.actions import (
     Action,
     Click,
@@ -279,7 +280,7 @@ def test_parallel_answers_keep_their_recorded_order(
 
 
 def test_request_that_never_ended_stays_pending(
-    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path
+    live_browser: Room, sealed_browser: Room, site: PageSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What had no answer in the recording has none in the replay, and is no miss."""
     held = threading.Event()
@@ -287,7 +288,9 @@ def test_request_that_never_ended_stays_pending(
     actions: list[Action] = [
         Navigate(url=site.put(page("const source = new EventSource('/held'); source.onerror = () => say('failed')")))
     ]
-    recorded = record(live_browser, tmp_path, actions)
+    with monkeypatch.context() as patch:
+        patch.setattr(rest, "STALL_S", 5.0)  # for which a recording waits in vain here
+        recorded = record(live_browser, tmp_path, actions)
     held.set()
     begin = time.monotonic()
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MINIWOB_SETTLE_MS = 200.0
 TASKS_A_MISSION = 4
 TASKS = tuple(sorted(SOLUTIONS))
-MISSIONS = tuple(TASKS[first : first + TASKS_A_MISSION] for first in range(0, len(TASKS), TASKS_A_MISSION))
+MISSIONS = tuple(TASKS[first : first + TASKS_A_MISSION] for first in range(0, len(TASKS), TASKS_A_MISSION))[::2]
+"""Every second one; the benchmarks replay all of them, and many times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from eikon_engine.cli.main import eikon
+from eikon_engine.shell import run_command
 from eikon_engine.trace.serializer import read_trace
 from tests.sites.shop import serve_shop
 
@@ -50,17 +52,36 @@ def test_a_signal_ends_the_recording_and_keeps_it_whole(
     [
         (("--url", "http://127.0.0.1:9/x"), "wanted a display", 2),
         (("--url", "shop"), "wanted an address", 2),
-        (("--url", "http://127.0.0.1:9/x", "--headless"), "wanted a document, found none", 1),
         (("--url", "http://x/", "--trace", "y"), "found --trace and --url", 2),
         (("--url", "http://x/", "--headless", "--viewport", "0x3"), "wanted WIDTHxHEIGHT", 2),
         (("--trace", "y", "--headless"), "--trace has no use for --headless", 2),
         ((), "found none", 2),
     ],
 )
-def test_what_cannot_be_done_is_one_line(tmp_path: Path, options: tuple[str, ...], told: str, status: int) -> None:
+def test_what_cannot_be_done_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    options: tuple[str, ...],
+    told: str,
+    status: int,
+) -> None:
     """The status says of what kind it is, and nothing is left behind."""
-    command = start("-o", str(tmp_path / "b"), *options)
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+
+    ended = run_command(eikon, ["record", "-o", str(tmp_path / "b"), *options], "eikon")
+
+    said = capsys.readouterr().err
+    assert (ended, told in said, said.count("\n")) == (status, True, 1), said
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_page_that_is_not_there_is_one_line(tmp_path: Path) -> None:
+    """A server that is away is told when the browser has asked it, and nothing is left behind."""
+    command = start("-o", str(tmp_path / "b"), "--url", "http://127.0.0.1:9/x", "--headless")
     _, said = command.communicate(timeout=60)
 
-    assert (command.returncode, told in said, said.count("\n")) == (status, True, 1), said
+    told = "wanted a document, found none"
+    assert (command.returncode, told in said, said.count("\n")) == (1, True, 1), said
     assert not (tmp_path / "b").exists()

@@ -1,9 +1,8 @@
+"""A folder of responses is captured once and answers from then on."""
+
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,14 +11,9 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from eikon_engine.completions import Answered, CapturingClient, EchoClient, ReplayExecutor
-from eikon_engine.completions.folder import MARK_FILE
-from eikon_engine.completions.refresh import READY, STAGING
 from eikon_engine.errors import (
     BrowserDiedError,
-    CompletionError,
     CompletionLimitedError,
-    CompletionTimeoutError,
-    CompletionUnreachableError,
     InterruptedRunError,
     NoReplayDataError,
     OutputError,
@@ -29,20 +23,10 @@ from eikon_engine.errors import (
     UsageError,
 )
 from tests.completions.asking import CountingClient, capture, files, fresh_ids, never, opened, request
+from tests.completions.killed_capture import kill_capture
 
 if TYPE_CHECKING:
     from eikon_engine.completions import Completion, CompletionRequest
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from eikon_engine.completions import EchoClient, open_debug_dir
-from tests.completions.asking import request
-used = open_debug_dir(Path(sys.argv[1]), EchoClient, refresh="refresh" in sys.argv)
-for number in range(3):
-    used.client.complete(request(f"prompt {number}"))
-os.kill(os.getpid(), signal.SIGKILL)
-"""
 
 
 def test_the_first_run_captures_and_the_second_replays(tmp_path: Path) -> None:
@@ -95,47 +79,6 @@ def test_a_failure_is_captured_and_raised_again(tmp_path: Path) -> None:
         used.client.complete(request())
 
 
-@pytest.mark.parametrize("outage", [CompletionUnreachableError, CompletionTimeoutError])
-def test_a_server_that_is_away_spoils_no_folder(tmp_path: Path, outage: type[CompletionError]) -> None:
-    """Nothing is kept of it, whatever the run does: a refresh leaves the old answers, a capture goes on later."""
-
-    class Away:
-        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
-            raise outage("away")
-
-    capture(tmp_path / "old", "one")
-    told: list[str] = []
-    for folder, refresh in ((tmp_path / "old", True), (tmp_path / "new", False)):
-        with opened(folder, Away, told, refresh=refresh) as used, pytest.raises(outage):
-            used.client.complete(request("one"))
-
-    with opened(tmp_path / "old", never) as used:
-        assert used.client.complete(request("one")).text == "one 0"
-    assert "are as they were" in told[1]
-    assert capture(tmp_path / "new", "one") == ["one 0"]
-
-
-def test_an_answer_that_never_came_is_asked_for_by_append(tmp_path: Path) -> None:
-    """What was answered before the server went away is kept; the folder is refused until the rest is there."""
-
-    class LeavesAfterOne(CountingClient):
-        def complete(self, request: CompletionRequest) -> Completion:
-            if self.asked:
-                raise CompletionUnreachableError("away")
-            return super().complete(request)
-
-    with opened(tmp_path, LeavesAfterOne) as used:
-        used.client.complete(request("one"))
-        with pytest.raises(CompletionUnreachableError):
-            used.client.complete(request("two"))
-
-    with pytest.raises(ResponsesIncompleteError):
-        opened(tmp_path, never)
-    with opened(tmp_path, CountingClient, append=True) as used:
-        assert [used.client.complete(request(text)).text for text in ("one", "two")] == ["one 0", "two 0"]
-    assert opened(tmp_path, never).counts.recorded == 2
-
-
 def test_a_failure_of_another_tree_keeps_the_code_of_ours(tmp_path: Path) -> None:
     """A client may have errors of its own; what is recorded can be raised by anyone."""
 
@@ -171,7 +114,7 @@ def test_responses_that_nobody_asked_for_are_told_and_returned(tmp_path: Path) -
 
 def test_a_killed_capture_reads_back_and_is_not_taken_for_whole(tmp_path: Path) -> None:
     """What was answered is there, the folder is refused, and --append goes on from it."""
-    _kill(tmp_path)
+    kill_capture(tmp_path)
 
     with pytest.raises(ResponsesIncompleteError, match=r"stopped after 3 responses.*--append.*--refresh"):
         opened(tmp_path, never)
@@ -199,116 +142,6 @@ def test_a_run_that_was_cut_off_is_marked(tmp_path: Path, stop: Exception, *, is
     else:
         with pytest.raises(ResponsesIncompleteError):
             opened(tmp_path, never)
-
-
-def test_refresh_replaces_everything_at_the_end(tmp_path: Path) -> None:
-    """Until the run is whole the old responses are there; then the new ones alone."""
-    capture(tmp_path, "a", "b")
-    old = files(tmp_path)
-    with opened(tmp_path, EchoClient, refresh=True, new_id=lambda: "anew") as used:
-        assert used.client.complete(request("b")).text == "b"
-        assert files(tmp_path) == old
-
-    with opened(tmp_path, never) as used:
-        assert used.client.complete(request("b")).text == "b"
-        assert used.counts.recorded == 1
-    assert not (tmp_path / STAGING).exists()
-
-
-def test_a_refresh_that_was_stopped_changes_nothing(tmp_path: Path) -> None:
-    """The old responses stay, and what it left is told and not used."""
-    told: list[str] = []
-    capture(tmp_path, "prompt 0")
-    _kill(tmp_path, "refresh")
-
-    with opened(tmp_path, never, told) as used:
-        assert used.client.complete(request("prompt 0")).text == "prompt 0 0"
-    assert "3 responses of a refresh that was stopped" in told[1]
-    with opened(tmp_path, EchoClient, refresh=True) as used:
-        used.client.complete(request("prompt 0"))
-    assert len(files(tmp_path)) == 1
-
-
-@pytest.mark.parametrize("moved", range(4), ids=["nothing", "one response", "all responses", "everything"])
-def test_a_refresh_that_is_killed_at_its_very_end_is_finished_by_the_next_run(tmp_path: Path, moved: int) -> None:
-    """Once all new responses are there, nothing of the old ones comes back, wherever the process died."""
-    capture(tmp_path, "a", "c")
-    old = files(tmp_path)
-    staging = tmp_path / READY
-    with opened(staging, EchoClient, new_id=lambda: "anew") as used:
-        for text in ("a", "b"):
-            used.client.complete(request(text))
-    for path in old if moved else ():
-        path.unlink()
-    for path in (*files(staging), staging / MARK_FILE)[:moved]:
-        path.replace(tmp_path / path.name)
-
-    with opened(tmp_path, never) as used:
-        assert [used.client.complete(request(text)).text for text in ("a", "b")] == ["a", "b"]
-        assert used.counts.recorded == 2
-    assert not staging.exists()
-
-
-def test_refresh_takes_corrupt_responses_away(tmp_path: Path) -> None:
-    """It is the way out of a folder that cannot be read."""
-    capture(tmp_path, "a")
-    files(tmp_path)[0].write_text("{")
-
-    with opened(tmp_path, EchoClient, refresh=True, new_id=lambda: "anew") as used:
-        used.client.complete(request("b"))
-
-    assert opened(tmp_path, never).counts.recorded == 1
-
-
-def test_append_asks_only_for_what_is_missing(tmp_path: Path) -> None:
-    """Recorded answers are given first, and repeated prompts go on where they ended."""
-    told: list[str] = []
-    capture(tmp_path, "a", "b")
-    live = CountingClient()
-    with opened(tmp_path, lambda: live, told, append=True) as used:
-        texts = [used.client.complete(request(text)).text for text in ("a", "a", "c")]
-
-    assert texts == ["a 0", "a 0", "c 0"]
-    assert live.asked == 2
-    assert told[-1] == f"Capture mode: 2 responses saved to {tmp_path}"
-    with opened(tmp_path, never) as used:
-        assert used.counts.recorded == 4
-        assert [used.client.complete(request("a")).text for _ in range(2)] == ["a 0", "a 0"]
-
-
-def test_append_with_nothing_missing_needs_no_model_and_writes_nothing(tmp_path: Path) -> None:
-    """A folder that is whole stays so, even if this run is killed."""
-    capture(tmp_path, "a")
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    used = opened(tmp_path, never, append=True)
-    used.client.complete(request("a"))
-
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    used.close(whole=False)
-    assert opened(tmp_path, never).mode == "replay"
-
-
-def test_append_without_a_server_leaves_a_whole_folder_whole(tmp_path: Path) -> None:
-    """What is missing is still missing, and nothing else has changed; it is told so."""
-
-    class Away:
-        def complete(self, request: CompletionRequest) -> NoReturn:  # noqa: ARG002 - the protocol
-            raise CompletionUnreachableError("away")
-
-    told: list[str] = []
-    capture(tmp_path, "a")
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with opened(tmp_path, Away, told, append=True) as used, pytest.raises(CompletionUnreachableError):
-        used.client.complete(request("b"))
-
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    assert told[-1] == f"Capture mode: stopped after 0 responses; {tmp_path} is as it was"
-
-
-def test_refresh_and_append_exclude_each_other(tmp_path: Path) -> None:
-    """Nobody can mean both."""
-    with pytest.raises(UsageError, match="drop one of the two"):
-        opened(tmp_path, never, refresh=True, append=True)
 
 
 def test_two_runs_do_not_write_into_one_folder(tmp_path: Path) -> None:
@@ -415,10 +248,3 @@ def test_both_clients_do_without_a_folder_in_use(tmp_path: Path) -> None:
 
 def _secret_request(secret: str) -> CompletionRequest:
     return request(f"my {secret}", metric=f"m {secret}", parameters={"user": [secret, {secret: 1}]}, file_path=secret)
-
-
-def _kill(folder: Path, *arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(folder), *arguments], cwd=Path(__file__).parents[2], check=False
-    )
-    assert done.returncode == -signal.SIGKILL

@@ -7,12 +7,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
 from eikon_engine.completions.folder import RESPONSES_FOLDER
+from eikon_engine.replay.replay_cli import replay_command
+from eikon_engine.shell import run_command
 from eikon_engine.trace.execution import SkillUsage, Succeeded
 from eikon_engine.trace.serializer import read_trace, write_trace
 from tests.completions.asking import files
@@ -23,7 +26,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "tests" / "data" / "traces" / "shop_passing"
-COMMAND = (sys.executable, "-m", "eikon_engine.replay", "--network", "snapshot", "--allow-unverifiable")
+PROGRAM = "python -m eikon_engine.replay"
+OPTIONS = ("--network", "snapshot", "--allow-unverifiable")
+Run: TypeAlias = Callable[..., tuple[int, list[str]]]
 QUESTION = "What costs a carrot?"
 ANSWER = "0.25 €"
 
@@ -58,7 +63,12 @@ def run(bundle: Path, artifacts: Path, *options: str, model: ModelServer | None 
     if model is not None:
         environ |= {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "sk-none-of-your-business"}
     done = subprocess.run(
-        [*COMMAND, "--trace", str(bundle), "--artifacts-dir", str(artifacts), *options],
+        [
+            *(sys.executable, "-m", "eikon_engine.replay"),
+            *OPTIONS,
+            *("--trace", str(bundle), "--artifacts-dir", str(artifacts)),
+            *options,
+        ],
         capture_output=True,
         text=True,
         check=False,
@@ -66,8 +76,30 @@ def run(bundle: Path, artifacts: Path, *options: str, model: ModelServer | None 
         timeout=120,
         env=environ,
     )
-    assert "Traceback" not in done.stderr
-    return done.returncode, [line for line in done.stderr.splitlines() if not line.startswith("[REPLAY]")]
+    return done.returncode, told(done.stderr)
+
+
+def told(stderr: str) -> list[str]:
+    """Return the lines that are no steps."""
+    assert "Traceback" not in stderr
+    return [line for line in stderr.splitlines() if not line.startswith("[REPLAY]")]
+
+
+@pytest.fixture
+def run_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Do as `run`, by the same shell in this process."""
+
+    def run(bundle: Path, artifacts: Path, *options: str, model: ModelServer | None = None) -> tuple[int, list[str]]:
+        for name in [each for each in os.environ if each.startswith("OPENAI_")]:
+            monkeypatch.delenv(name)
+        if model is not None:
+            monkeypatch.setenv("OPENAI_BASE_URL", model.url)
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-none-of-your-business")
+        arguments = [*OPTIONS, "--trace", str(bundle), "--artifacts-dir", str(artifacts), *options]
+        status = run_command(replay_command, arguments, PROGRAM)
+        return status, told(capsys.readouterr().err)
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -100,13 +132,15 @@ def test_the_second_run_asks_nobody(bundle: Path, captured: Path, tmp_path: Path
     ]
 
 
-def test_a_changed_prompt_fails_with_its_difference(bundle: Path, captured: Path, tmp_path: Path) -> None:
+def test_a_changed_prompt_fails_with_its_difference(
+    run_here: Run, bundle: Path, captured: Path, tmp_path: Path
+) -> None:
     """No stale answer is given: exit 78, one line, and below it what changed."""
     changed = Path(shutil.copytree(bundle, tmp_path / "bundle"))
     text = (changed / "trace.json").read_text()
     (changed / "trace.json").write_text(text.replace(QUESTION, "What costs a leek?"))
 
-    status, lines = run(changed, tmp_path / "run", "--debug-dir", str(captured))
+    status, lines = run_here(changed, tmp_path / "run", "--debug-dir", str(captured))
 
     assert status == 78
     said = next(number for number, line in enumerate(lines) if "(code no-replay-data)" in line)
@@ -115,13 +149,15 @@ def test_a_changed_prompt_fails_with_its_difference(bundle: Path, captured: Path
     assert (tmp_path / "run" / "outcome.json").exists()
 
 
-def test_one_corrupt_file_is_named_before_anything_is_done(bundle: Path, captured: Path, tmp_path: Path) -> None:
+def test_one_corrupt_file_is_named_before_anything_is_done(
+    run_here: Run, bundle: Path, captured: Path, tmp_path: Path
+) -> None:
     """It is never a reason to ask a model."""
     folder = Path(shutil.copytree(captured, tmp_path / "debug"))
     bad = files(folder)[1]
     bad.write_text(bad.read_text()[:100])
 
-    status, lines = run(bundle, tmp_path / "run", "--debug-dir", str(folder))
+    status, lines = run_here(bundle, tmp_path / "run", "--debug-dir", str(folder))
 
     assert (status, len(lines)) == (65, 1)
     assert bad.name in lines[0]
@@ -129,17 +165,19 @@ def test_one_corrupt_file_is_named_before_anything_is_done(bundle: Path, capture
     assert not (tmp_path / "run").exists()
 
 
-def test_without_a_folder_the_bundle_answers_and_nobody_else(bundle: Path, captured: Path, tmp_path: Path) -> None:
+def test_without_a_folder_the_bundle_answers_and_nobody_else(
+    run_here: Run, bundle: Path, captured: Path, tmp_path: Path
+) -> None:
     """The key of the environment is of no use: a replay that was not told so asks no model."""
     with serve_model() as model:
-        status, lines = run(bundle, tmp_path / "none", model=model)
+        status, lines = run_here(bundle, tmp_path / "none", model=model)
         assert status == 78
         assert "no response was recorded; the bundle has no such response in responses/" in lines[-1]
         assert "unless --debug-dir says so (code no-replay-data)" in lines[-1]
 
         own = Path(shutil.copytree(bundle, tmp_path / "bundle"))
         shutil.copytree(captured, own / RESPONSES_FOLDER)
-        assert run(own, tmp_path / "run", model=model) == (0, [])
+        assert run_here(own, tmp_path / "run", model=model) == (0, [])
         assert model.asked == []
 
 
@@ -152,18 +190,18 @@ def test_without_a_folder_the_bundle_answers_and_nobody_else(bundle: Path, captu
     ],
 )
 def test_modes_that_make_no_sense_are_refused(
-    bundle: Path, tmp_path: Path, options: tuple[str, ...], said: str
+    run_here: Run, bundle: Path, tmp_path: Path, options: tuple[str, ...], said: str
 ) -> None:
     """Usage errors: nothing is asked, and no folder is made."""
-    status, lines = run(bundle, tmp_path / "run", *options)
+    status, lines = run_here(bundle, tmp_path / "run", *options)
 
     assert (status, len(lines)) == (2, 1)
     assert said in lines[0]
 
 
-def test_no_key_is_told_when_a_model_is_to_be_asked(bundle: Path, tmp_path: Path) -> None:
+def test_no_key_is_told_when_a_model_is_to_be_asked(run_here: Run, bundle: Path, tmp_path: Path) -> None:
     """The line names the variable, and nothing pretends to be a recording."""
-    status, lines = run(bundle, tmp_path / "run", "--debug-dir", str(tmp_path / "debug"))
+    status, lines = run_here(bundle, tmp_path / "run", "--debug-dir", str(tmp_path / "debug"))
 
     assert status == 78
     assert "asking a model wants a key in OPENAI_API_KEY, found none" in lines[-1]

@@ -29,6 +29,7 @@ def browser_type_launch_args(browser_type_launch_args):
     return {{**browser_type_launch_args, "executable_path": {path!r}, "args": {flags!r}}}
 """
 NAME = "test_mission.py"
+PLUGINS = ("-p", "pytest_playwright.pytest_playwright")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,9 +60,10 @@ def run(test: ExportedTest, folder: Path, url: str = "", secrets: Mapping[str, s
     """Run an exported test against a site."""
     (folder / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n", encoding="utf-8")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # what our own tests use beside it costs a second to import
     environment |= {f"EIKON_SECRET_{name}": value for name, value in (secrets or {}).items()}
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", NAME, *(["--base-url", url] if url else [])],
+        [sys.executable, "-m", "pytest", "-q", *PLUGINS, NAME, *(["--base-url", url] if url else [])],
         cwd=folder,
         env=environment,
         capture_output=True,

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from eikon_engine.errors import ReplayDivergenceError
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.replay import ReplayEngine, ReplayOptions
+from eikon_engine.replay import ReplayOptions
+from eikon_engine.trace.bundle import open_bundle
 from tests.missions.shop import SHOP_PASSWORD, buy_a_banana, order
+from tests.replay.shared_browsers import SHARED
 from tests.sites.shop import serve_shop
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ async def record(name: str, url: str, directory: Path) -> None:
 def replay(bundle: Path, artifacts: Path, **options: object) -> ReplayOutcome:
     """Replay a bundle to its verdict; a divergence is a verdict, not an error."""
     chosen = ReplayOptions(artifacts_dir=artifacts, **{"secrets": SECRETS, **options})  # type: ignore[arg-type] # of the test
-    engine = ReplayEngine(chosen)
-    try:
-        return engine.replay(bundle)
-    except ReplayDivergenceError:
-        assert engine.last_run is not None
-        return engine.last_run.outcome
+    run = SHARED.replay(open_bundle(bundle), chosen)
+    if run.error is not None:
+        raise run.error
+    return run.outcome

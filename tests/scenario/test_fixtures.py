@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import shutil
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,47 +13,21 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from eikon_engine.errors import (
-    FixtureCorruptError,
-    FixtureError,
     FixtureMissingError,
-    FixturesIncompleteError,
-    FixturesMixedError,
     ResultNotStorableError,
     ToolArgumentsError,
     ToolCallsDivergedError,
     ToolError,
 )
-from eikon_engine.redact.rules import RedactionRules
 from eikon_engine.scenario.args_hash import args_hash
-from eikon_engine.scenario.finding_secrets import FindingSecrets
 from eikon_engine.scenario.fixture import Fixture
 from eikon_engine.scenario.fixture_folder import FixtureFolder
-from eikon_engine.scenario.recorded_calls import RecordedCalls
 from eikon_engine.scenario.replayed_calls import ReplayedCalls
-from eikon_engine.scenario.sealed import read_sealed, sealed_text
+from eikon_engine.scenario.sealed import read_sealed
 from eikon_engine.scenario.stored_result import Result, restore_result, store_result
 from eikon_engine.scenario.tool_box import ToolBox
 from eikon_engine.trace.blobs import BlobStore
-
-NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
-TOKEN = "ghp_Kd83hs92Jdk3Lq0Zx7Vb5Nm1Ty6Ue4Wc8Ra"
-
-
-class Counter:
-    """A tool that answers otherwise each time, and counts what it was asked."""
-
-    def __init__(self) -> None:
-        self.count = 0
-
-    def next_number(self) -> int:
-        """Count on."""
-        self.count += 1
-        return self.count
-
-
-def echo(value: JsonValue = None) -> JsonValue:
-    """Return what is given."""
-    return value
+from tests.scenario.fixture_calls import NOON, Counter, echo, files, record, replayed
 
 
 def picture() -> dict[str, Result]:
@@ -67,40 +38,6 @@ def picture() -> dict[str, Result]:
 def fail(why: str = "no reason") -> None:
     """Fail."""
     raise LookupError(why)
-
-
-def log_in() -> dict[str, str]:
-    """Return a token."""
-    return {"access_token": TOKEN}
-
-
-def record(
-    folder: Path,
-    box: ToolBox,
-    work: Callable[[ToolBox], object],
-    *,
-    run_id: str = "run_1",
-    secrets: Mapping[str, str] | None = None,
-) -> Path:
-    """Record what is done with a box."""
-    calls = RecordedCalls(folder, run_id, FindingSecrets(secrets or {}, RedactionRules(), b"key"), lambda: NOON)
-    work(box.answered_by(calls))
-    calls.close()
-    return folder
-
-
-def replayed(folder: Path, secrets: Mapping[str, str] | None = None) -> tuple[ToolBox, ReplayedCalls]:
-    """Give an empty box that is answered by a recording."""
-    calls = ReplayedCalls(FixtureFolder(folder), secrets or {})
-    return ToolBox.of().answered_by(calls), calls
-
-
-def files(folder: Path) -> list[Path]:
-    """List the fixtures of a folder."""
-    return sorted(each for each in folder.rglob("*.json") if each.name != "recording.json")
-
-
-# ── the hash ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(
@@ -132,9 +69,6 @@ def test_what_canonical_json_cannot_say_has_no_hash(value: JsonValue) -> None:
     """What canonical json cannot say has no hash."""
     with pytest.raises(ToolArgumentsError, match="wanted arguments that canonical JSON"):
         args_hash({"value": value})
-
-
-# ── record and replay ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_repeated_calls_replay_in_order_and_a_fourth_is_missed(tmp_path: Path) -> None:
@@ -217,9 +151,6 @@ def test_concurrent_calls_are_each_recorded_once(tmp_path: Path) -> None:
     assert sorted(each.occurrence for each in fixtures) == list(range(1, 41))
 
 
-# ── what a replay does not forgive ───────────────────────────────────────────────────────────────────────────────────
-
-
 def test_a_miss_names_the_nearest_call_and_the_argument_that_differs(tmp_path: Path) -> None:
     """A miss names the nearest call and the argument that differs."""
 
@@ -281,93 +212,6 @@ def test_a_changed_order_is_told_unless_none_was_promised(tmp_path: Path) -> Non
     unordered.close()
 
 
-def edit(path: Path, **fields: JsonValue) -> None:
-    """Change a file as a person does."""
-    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
-
-
-def reseal(path: Path, **fields: object) -> None:
-    """Change a fixture as we would write it."""
-    path.write_bytes(sealed_text(read_sealed(Fixture, path).model_copy(update=fields)))
-
-
-def test_a_fixture_that_was_edited_is_named(tmp_path: Path) -> None:
-    """A fixture that was edited is named."""
-    path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
-    edit(path, result=2)
-
-    with pytest.raises(FixtureCorruptError, match=rf"{path}: the digest that stands in it.*edited by hand"):
-        replayed(tmp_path)[0].call("echo", {"value": 1})
-
-
-@pytest.mark.parametrize(
-    "fields", [{"args": {"value": 2}}, {"tool": "ecko"}, {"occurrence": 2}, {"args_hash": args_hash({})}]
-)
-def test_a_fixture_in_the_place_of_another_is_named(tmp_path: Path, fields: dict[str, object]) -> None:
-    """A fixture in the place of another is named."""
-    path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
-    reseal(path, **fields)
-
-    with pytest.raises(FixtureCorruptError, match=rf"{path}: wanted .* as its path says"):
-        replayed(tmp_path)[0].call("echo", {"value": 1})
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"digest":"x"}', b"\xff", b"1" * 9])
-def test_a_damaged_fixture_is_named(tmp_path: Path, content: bytes) -> None:
-    """A damaged fixture is named."""
-    path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo")))[0]
-    path.write_bytes(content)
-
-    with pytest.raises(FixtureCorruptError, match=str(path)) as caught:
-        replayed(tmp_path)[0].call("echo")
-    assert "\n" not in caught.value.message
-
-
-def test_a_folder_of_two_recordings_is_refused_whether_the_stranger_is_used_or_not(tmp_path: Path) -> None:
-    """A folder of two recordings is refused whether the stranger is used or not."""
-    ours = record(tmp_path / "ours", ToolBox.of(echo), lambda box: box.call("echo", {"value": 1}))
-    theirs = record(tmp_path / "theirs", ToolBox.of(echo), lambda box: box.call("echo", {"value": 2}), run_id="run_2")
-    shutil.copytree(theirs / "echo", ours / "echo", dirs_exist_ok=True)
-    box, calls = replayed(ours)
-    box.call("echo", {"value": 1})
-
-    with pytest.raises(FixturesMixedError, match=r"wanted a fixture of run run_1 .*, found one of run run_2"):
-        box.call("echo", {"value": 2})
-    with pytest.raises(FixturesMixedError):
-        ReplayedCalls(FixtureFolder(ours), {}).close()
-    assert calls is not None
-
-
-def test_a_recording_that_was_killed_is_refused(tmp_path: Path) -> None:
-    """A recording that was killed is refused."""
-    calls = RecordedCalls(tmp_path, "run_1", FindingSecrets({}, None, b""), lambda: NOON)
-    ToolBox.of(echo).answered_by(calls).call("echo")
-
-    with pytest.raises(FixturesIncompleteError, match="found run run_1, which was killed or is still going on"):
-        FixtureFolder(tmp_path)
-
-
-def test_a_folder_without_a_recording_is_refused(tmp_path: Path) -> None:
-    """A folder without a recording is refused."""
-    with pytest.raises(FixtureError, match=r"found no recording.json in it"):
-        FixtureFolder(tmp_path)
-    with pytest.raises(FixtureError, match="found no folder"):
-        FixtureFolder(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("name", ["notes.txt", "echo/notes.json", f"echo/{'0' * 64}.1.json", f"echo/{'0' * 63}.json"])
-def test_what_is_no_fixture_is_named(tmp_path: Path, name: str) -> None:
-    """What is no fixture is named."""
-    record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo"))
-    (tmp_path / name).write_text("{}")
-
-    with pytest.raises(FixtureError, match="wanted nothing but fixtures"):
-        FixtureFolder(tmp_path)
-
-
-# ── results ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
 @pytest.mark.parametrize(
     ("value", "told"),
     [
@@ -391,6 +235,8 @@ def test_a_result_that_would_not_come_back_is_refused(tmp_path: Path, value: Res
 
 
 texts = st.text().filter(lambda text: text != "$bytes")
+
+
 json_values = st.recursive(
     st.none()
     | st.booleans()
@@ -412,63 +258,3 @@ def test_every_result_that_is_stored_comes_back(tmp_path_factory: pytest.TempPat
     blobs = BlobStore(tmp_path_factory.mktemp("blobs"))
 
     assert restore_result(json.loads(json.dumps(store_result(value, blobs.put))), blobs) == value
-
-
-# ── secrets ──────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def all_bytes(folder: Path) -> bytes:
-    """Return everything that is written in a folder, blobs unpacked."""
-    stores = [(BlobStore(each.parent), each) for each in folder.rglob("*.zst")]
-    plain = [each.read_bytes() for each in folder.rglob("*.json")]
-    return b"".join([*plain, *(store.get(store.ref(path)) for store, path in stores)])
-
-
-def test_a_named_secret_is_written_nowhere_and_needed_by_no_replay(tmp_path: Path) -> None:
-    """A named secret is written nowhere and needed by no replay."""
-
-    def work(box: ToolBox, secret: str) -> JsonValue:
-        answer: JsonValue = box.call("echo", {"value": f"Bearer {secret}"})
-        both: JsonValue = box.call("echo", {"value": [answer]})
-        return both
-
-    folder = record(
-        tmp_path, ToolBox.of(echo), lambda box: work(box, "hunter-2-hunter"), secrets={"KEY": "hunter-2-hunter"}
-    )
-
-    assert b"hunter" not in all_bytes(folder)
-    assert work(replayed(folder, {"KEY": "another-value"})[0], "another-value") == ["Bearer another-value"]
-    assert work(replayed(folder)[0], "{{eikon-secret:KEY}}") == ["Bearer {{eikon-secret:KEY}}"]
-
-
-def test_a_token_that_a_tool_brings_stands_in_for_itself_in_later_calls(tmp_path: Path) -> None:
-    """A token that a tool brings stands in for itself in later calls."""
-
-    def work(box: ToolBox) -> JsonValue:
-        token = box.call("log_in")["access_token"]
-        answer: JsonValue = box.call("echo", {"value": f"token {token}"})
-        return answer
-
-    folder = record(tmp_path, ToolBox.of(log_in, echo), work)
-    box, calls = replayed(folder)
-
-    assert str(work(box)).startswith("token ghp_eikonredacted")
-    calls.close()
-    assert TOKEN.removeprefix("ghp_").encode() not in all_bytes(folder)
-
-
-def test_a_secret_that_is_found_late_is_taken_out_of_what_was_written_before(tmp_path: Path) -> None:
-    """A secret that is found late is taken out of what was written before."""
-    value = "Kd83hs92Jdk3Lq0Zx7Vb5Nm1Ty6Ue4Wc8Ra"
-
-    def work(box: ToolBox) -> None:
-        box.call("echo", {"value": {"note": value}})
-        box.call("echo", {"value": {"session_token": value}})
-        box.call("echo", {"value": {"note": value}})
-
-    folder = record(tmp_path, ToolBox.of(echo), work)
-    box, calls = replayed(folder)
-
-    assert value.encode() not in all_bytes(folder)
-    work(box)
-    calls.close()

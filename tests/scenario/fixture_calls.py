@@ -1,0 +1,61 @@
+"""Tools whose calls are recorded as fixtures, and replayed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.scenario.finding_secrets import FindingSecrets
+from eikon_engine.scenario.fixture_folder import FixtureFolder
+from eikon_engine.scenario.recorded_calls import RecordedCalls
+from eikon_engine.scenario.replayed_calls import ReplayedCalls
+from eikon_engine.scenario.tool_box import ToolBox
+
+NOON = datetime(2026, 1, 20, 12, tzinfo=UTC)
+
+
+class Counter:
+    """A tool that answers otherwise each time, and counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def next_number(self) -> int:
+        """Count on."""
+        self.count += 1
+        return self.count
+
+
+def echo(value: JsonValue = None) -> JsonValue:
+    """Return what is given."""
+    return value
+
+
+def record(
+    folder: Path,
+    box: ToolBox,
+    work: Callable[[ToolBox], object],
+    *,
+    run_id: str = "run_1",
+    secrets: Mapping[str, str] | None = None,
+) -> Path:
+    """Record what is done with a box."""
+    calls = RecordedCalls(folder, run_id, FindingSecrets(secrets or {}, RedactionRules(), b"key"), lambda: NOON)
+    work(box.answered_by(calls))
+    calls.close()
+    return folder
+
+
+def replayed(folder: Path, secrets: Mapping[str, str] | None = None) -> tuple[ToolBox, ReplayedCalls]:
+    """Give an empty box that is answered by a recording."""
+    calls = ReplayedCalls(FixtureFolder(folder), secrets or {})
+    return ToolBox.of().answered_by(calls), calls
+
+
+def files(folder: Path) -> list[Path]:
+    """List the fixtures of a folder."""
+    return sorted(each for each in folder.rglob("*.json") if each.name != "recording.json")

@@ -1,0 +1,110 @@
+"""Fixtures that somebody changed, mixed or took away are refused by name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from eikon_engine.errors import (
+    FixtureCorruptError,
+    FixtureError,
+    FixturesIncompleteError,
+    FixturesMixedError,
+)
+from eikon_engine.scenario.args_hash import args_hash
+from eikon_engine.scenario.finding_secrets import FindingSecrets
+from eikon_engine.scenario.fixture import Fixture
+from eikon_engine.scenario.fixture_folder import FixtureFolder
+from eikon_engine.scenario.recorded_calls import RecordedCalls
+from eikon_engine.scenario.replayed_calls import ReplayedCalls
+from eikon_engine.scenario.sealed import read_sealed, sealed_text
+from eikon_engine.scenario.tool_box import ToolBox
+from tests.scenario.fixture_calls import NOON, echo, files, record, replayed
+
+
+def edit(path: Path, **fields: JsonValue) -> None:
+    """Change a file as a person does."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+def reseal(path: Path, **fields: object) -> None:
+    """Change a fixture as we would write it."""
+    path.write_bytes(sealed_text(read_sealed(Fixture, path).model_copy(update=fields)))
+
+
+def test_a_fixture_that_was_edited_is_named(tmp_path: Path) -> None:
+    """A fixture that was edited is named."""
+    path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
+    edit(path, result=2)
+
+    with pytest.raises(FixtureCorruptError, match=rf"{path}: the digest that stands in it.*edited by hand"):
+        replayed(tmp_path)[0].call("echo", {"value": 1})
+
+
+@pytest.mark.parametrize(
+    "fields", [{"args": {"value": 2}}, {"tool": "ecko"}, {"occurrence": 2}, {"args_hash": args_hash({})}]
+)
+def test_a_fixture_in_the_place_of_another_is_named(tmp_path: Path, fields: dict[str, object]) -> None:
+    """A fixture in the place of another is named."""
+    path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo", {"value": 1})))[0]
+    reseal(path, **fields)
+
+    with pytest.raises(FixtureCorruptError, match=rf"{path}: wanted .* as its path says"):
+        replayed(tmp_path)[0].call("echo", {"value": 1})
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"{}", b'{"digest":"x"}', b"\xff", b"1" * 9])
+def test_a_damaged_fixture_is_named(tmp_path: Path, content: bytes) -> None:
+    """A damaged fixture is named."""
+    path = files(record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo")))[0]
+    path.write_bytes(content)
+
+    with pytest.raises(FixtureCorruptError, match=str(path)) as caught:
+        replayed(tmp_path)[0].call("echo")
+    assert "\n" not in caught.value.message
+
+
+def test_a_folder_of_two_recordings_is_refused_whether_the_stranger_is_used_or_not(tmp_path: Path) -> None:
+    """A folder of two recordings is refused whether the stranger is used or not."""
+    ours = record(tmp_path / "ours", ToolBox.of(echo), lambda box: box.call("echo", {"value": 1}))
+    theirs = record(tmp_path / "theirs", ToolBox.of(echo), lambda box: box.call("echo", {"value": 2}), run_id="run_2")
+    shutil.copytree(theirs / "echo", ours / "echo", dirs_exist_ok=True)
+    box, calls = replayed(ours)
+    box.call("echo", {"value": 1})
+
+    with pytest.raises(FixturesMixedError, match=r"wanted a fixture of run run_1 .*, found one of run run_2"):
+        box.call("echo", {"value": 2})
+    with pytest.raises(FixturesMixedError):
+        ReplayedCalls(FixtureFolder(ours), {}).close()
+    assert calls is not None
+
+
+def test_a_recording_that_was_killed_is_refused(tmp_path: Path) -> None:
+    """A recording that was killed is refused."""
+    calls = RecordedCalls(tmp_path, "run_1", FindingSecrets({}, None, b""), lambda: NOON)
+    ToolBox.of(echo).answered_by(calls).call("echo")
+
+    with pytest.raises(FixturesIncompleteError, match="found run run_1, which was killed or is still going on"):
+        FixtureFolder(tmp_path)
+
+
+def test_a_folder_without_a_recording_is_refused(tmp_path: Path) -> None:
+    """A folder without a recording is refused."""
+    with pytest.raises(FixtureError, match=r"found no recording.json in it"):
+        FixtureFolder(tmp_path)
+    with pytest.raises(FixtureError, match="found no folder"):
+        FixtureFolder(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "echo/notes.json", f"echo/{'0' * 64}.1.json", f"echo/{'0' * 63}.json"])
+def test_what_is_no_fixture_is_named(tmp_path: Path, name: str) -> None:
+    """What is no fixture is named."""
+    record(tmp_path, ToolBox.of(echo), lambda box: box.call("echo"))
+    (tmp_path / name).write_text("{}")
+
+    with pytest.raises(FixtureError, match="wanted nothing but fixtures"):
+        FixtureFolder(tmp_path)

@@ -1,0 +1,184 @@
+"""What a replay by `eikon run` gives again, and what it does not forgive."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eikon_engine.scenario.args_hash import args_hash
+from tests.scenario.tried import THREE, Run, replay
+
+
+def test_three_identical_calls_replay_in_order(run: Run) -> None:
+    """Three identical calls replay in order."""
+    recorded, replayed = run(THREE), replay(run, THREE)
+
+    assert (recorded.status, replayed.status) == (0, 0)
+    assert json.loads((replayed.folder / "outputs.json").read_text()) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_a_deleted_fixture_ends_a_replay(run: Run) -> None:
+    """A deleted fixture ends a replay."""
+    recorded = run(THREE)
+    (recorded.folder / "fixtures" / "next_number" / f"{args_hash({})}.2.json").unlink()
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 78
+    assert f"{args_hash({})}.2.json is missing, and occurrence 3 is there" in replayed.err
+    assert "(code fixture-missing)" in replayed.err
+    assert replayed.note()["error"]["code"] == "fixture-missing"
+    assert replayed.events()[-1]["how"] == "failed"
+
+
+def test_a_changed_argument_ends_a_replay_and_is_named(run: Run) -> None:
+    """A changed argument ends a replay and is named."""
+    run("- {tool: echo, args: {value: 1, other: {kind: red}}}")
+
+    replayed = replay(run, "- {tool: echo, args: {value: 1, other: {kind: blue}}}")
+
+    assert replayed.status == 78
+    assert '$.other.kind was recorded "red", asked "blue"' in replayed.err
+
+
+def test_an_unused_fixture_ends_a_replay_with_one(run: Run) -> None:
+    """An unused fixture ends a replay with one."""
+    run(THREE)
+
+    replayed = replay(run, THREE.rsplit("\n", 2)[0])
+
+    assert replayed.status == 1
+    assert "1 recorded tool call was not made: next_number {} (call 3)" in replayed.err
+    assert "(code tool-calls-diverged)" in replayed.err
+
+
+def test_a_changed_order_ends_a_replay_with_one(run: Run) -> None:
+    """A changed order ends a replay with one."""
+    steps = ["- {tool: echo, args: {value: 1}}", "- {tool: echo, args: {value: 2}}"]
+    run("\n".join(steps))
+
+    replayed = replay(run, "\n".join(reversed(steps)))
+
+    assert replayed.status == 1
+    assert "tool calls came in another order" in replayed.err
+
+
+def test_latest_passes_over_runs_that_are_not_complete_and_replays(run: Run) -> None:
+    """Latest passes over runs that are not complete and replays."""
+    first = run(THREE, "--run-id", "first")
+    replay(run, THREE)
+    run("- {tool: fail, args: {why: not yet}}", "--run-id", "second")
+    killed = json.loads((first.folder / "run.json").read_text())
+    (first.folder.parent / "third").mkdir()
+    later = {**killed, "run_id": "third", "state": "running", "ended_at": None, "started_at": "2999-01-01T00:00:00Z"}
+    (first.folder.parent / "third/run.json").write_text(json.dumps(later))
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 0
+    assert replayed.note()["recording"] == "first"
+    assert "third is newer, and not used: it is not complete: it was killed, or is still going on" in replayed.err
+
+
+def test_without_a_complete_recording_latest_says_what_there_is(run: Run) -> None:
+    """Without a complete recording latest says what there is."""
+    run("- {tool: fail, args: {why: not yet}}", "--run-id", "only")
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 65
+    assert "wanted a recording of scenario tried, found none that is complete: only is failed" in replayed.err
+
+
+def test_other_outputs_end_a_replay_with_one(run: Run) -> None:
+    """Other outputs end a replay with one."""
+    run(THREE)
+
+    replayed = replay(run, THREE.replace("as: c", "as: d"))
+
+    assert replayed.status == 1
+    assert "$.c was recorded 3, and is not asked; $.d was not recorded, asked 3" in replayed.err
+    assert "(code scenario-diverged)" in replayed.err
+
+
+def test_a_recording_whose_outputs_are_damaged_is_told(run: Run) -> None:
+    """A recording whose outputs are damaged is told."""
+    (run(THREE).folder / "outputs.json").write_text("{")
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 65
+    assert "wanted the recorded outputs, found no JSON" in replayed.err
+
+
+def test_a_recording_whose_outputs_are_gone_is_told(run: Run) -> None:
+    """A recording whose outputs are gone is told."""
+    (run(THREE).folder / "outputs.json").unlink()
+
+    replayed = replay(run, THREE)
+
+    assert replayed.status == 65
+    assert "outputs.json: wanted the recorded outputs, found no file" in replayed.err
+
+
+def test_a_call_that_is_left_out_with_its_fixture_is_missed(run: Run) -> None:
+    """A call that is left out with its fixture is missed."""
+    recorded = run("- {tool: next_number}\n- {tool: echo, args: {value: 1}}")
+    (recorded.folder / "fixtures/echo" / f"{args_hash({'value': 1})}.json").unlink()
+
+    replayed = replay(run, "- {tool: next_number}")
+
+    assert replayed.status == 78
+    assert "wanted 2 fixtures, as recording.json says, found 1; missing are those of calls: 2" in replayed.err
+
+
+@pytest.mark.parametrize(
+    ("state", "told"), [("running", "was killed, or is still going on"), ("interrupted", "interr")]
+)
+def test_a_recording_that_did_not_end_is_refused_where_it_is_named(run: Run, state: str, told: str) -> None:
+    """A recording that was ended while it was certified, its calls all there, is refused where it is named."""
+    recorded = run(THREE)
+    note = {**recorded.note(), "state": state}
+    (recorded.folder / "run.json").write_text(json.dumps(note))
+
+    replayed = run(THREE, "--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures"))
+
+    assert replayed.status == 65
+    assert "wanted a run that came to its end, found one that is " in replayed.err
+    assert told in replayed.err
+
+
+def test_the_replay_of_a_failed_recording_says_so(run: Run) -> None:
+    """The replay of a failed recording says so, to people and in its events."""
+    recorded = run("- {tool: fail, args: {why: not yet}}")
+
+    replayed = run(
+        "- {tool: fail, args: {why: not yet}, expect_error: true}",
+        *("--mode", "replay", "--fixtures-dir", str(recorded.folder / "fixtures")),
+    )
+
+    told = f"the recorded run {recorded.folder.name} failed: tool fail failed: LookupError: not yet (code tool-failed)"
+    assert (replayed.status, told in replayed.err) == (0, True), replayed.err
+    assert told in [each.get("text") for each in replayed.events()]
+
+
+def test_a_call_that_a_gate_refused_is_no_recorded_one(run: Run) -> None:
+    """A call that a gate refused is no recorded one: nothing is missing where it is left out."""
+    recorded = run(THREE, rest="gates: {max_tool_calls: 2}")
+
+    fixtures = ("--fixtures-dir", str(recorded.folder / "fixtures"))
+    replayed = run("- {tool: next_number}\n- {tool: next_number}", "--mode", "replay", *fixtures)
+
+    assert (recorded.status, replayed.status) == (1, 0), replayed.err
+
+
+@pytest.mark.parametrize("content", ["", "{", "{}", '{"format_version": 1}'])
+def test_a_damaged_run_file_is_named(run: Run, content: str) -> None:
+    """A damaged run file is named."""
+    (run(THREE).folder / "run.json").write_text(content)
+
+    replayed = replay(run, THREE)
+
+    assert (replayed.status, replayed.err.count("\n")) == (65, 1)
+    assert "run.json" in replayed.err
