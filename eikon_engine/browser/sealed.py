@@ -12,7 +12,8 @@ from eikon_engine.browser.changed_answers import Asked, OtherAnswers
 from eikon_engine.browser.continuations import Continuation, Continuations, redirected_to, stays_in_document
 from eikon_engine.browser.cookies import cookies_on_the_way, lasting
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
-from eikon_engine.browser.frames import frame_of
+from eikon_engine.browser.frames import frame_of, is_main_document
+from eikon_engine.browser.given import GivenAsAsked
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.schedule import Schedule
@@ -85,6 +86,7 @@ class SealedTraffic:
         self._notes: list[str] = [recording.torn] if recording.torn else []
         self._untamed = UntamedWorkers()
         self._running: _Running | None = None
+        self._given: GivenAsAsked | None = None
         self._live: LiveAnswers | None = None
         self._made: tuple[LiveAnswers, ...] = ()
         """What was let through so far, the last of them now, if any is."""
@@ -121,6 +123,24 @@ class SealedTraffic:
             await self._running.sockets.stop()
             await self._running.schedule.stop()
             await self._running.background.stop()
+
+    async def give_as_asked(self) -> GivenAsAsked:
+        """Give answers as they are asked for from now on, as the mission goes another way than its recording.
+
+        Returns when the pages have what they had asked for. Repeated, it changes nothing, and returns the same.
+        """
+        if self._given is None:
+            rest, schedule = self._now.session.rest, self._now.schedule
+            self._given = GivenAsAsked(
+                recording=self._recording,
+                turns=frozenset(moment.order for moment in moments_of(self._recording)),
+                before=frozenset(schedule.granted),
+            )
+            self._given_to = self._given.moments.__setitem__
+            schedule.give_as_asked(self._given_to)
+            rest.settle_from_here()
+            await rest.quiesce()
+        return self._given
 
     def is_continuation(self, request: Request) -> bool:
         """Say whether a request is our own navigation to where a recorded redirect led."""
@@ -194,8 +214,10 @@ class SealedTraffic:
             return
         self._keys[request] = match.key
         self._asked_for(match.exchange)
-        waits_in_vain = match.exchange.given_up and not _is_main_document(request)
+        waits_in_vain = match.exchange.given_up and not is_main_document(request)
         if match.exchange.pending or (self._given_to is not None and waits_in_vain):
+            if self._given is not None:
+                self._given.in_vain.add(match.exchange.ordinal)
             self._now.schedule.never(request)
             session.ledger.changed.set()
         else:
@@ -210,7 +232,10 @@ class SealedTraffic:
         if isinstance(match, Hit):
             self._keys[route.request] = match.key
             self._asked_for(match.exchange)
-        await self._deliver(route, await live.answer(self._now.session, route.request, match))
+        exchange = await live.answer(self._now.session, route.request, match)
+        if self._given is not None:
+            self._given.add(exchange)
+        await self._deliver(route, exchange)
 
     async def _block(self, route: Route, miss: NetworkMiss) -> None:
         self._misses.append(miss)
@@ -235,7 +260,7 @@ class SealedTraffic:
     async def _answer(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
-        at_once = _is_main_document(route.request)
+        at_once = is_main_document(route.request)
         async with self._now.schedule.turn(
             moment, route.request, at_once=at_once, has_cause=lambda: self._has_cause(exchange)
         ):
@@ -268,7 +293,7 @@ class SealedTraffic:
 
     async def _arrived(self, request: Request) -> None:
         """Wait until a page has its answer: two that are on their way together may overtake each other."""
-        if _is_main_document(request):
+        if is_main_document(request):
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(ARRIVAL_S):
@@ -356,18 +381,6 @@ class _Running:
     schedule: Schedule
     sockets: SocketPlayer
     background: Background
-
-
-def _is_main_document(request: Request) -> bool:
-    """Say whether a request is for the document of a page, which answers no question until it shows."""
-    from playwright.async_api import Error
-
-    if not request.is_navigation_request():
-        return False
-    try:
-        return request.frame.parent_frame is None
-    except Error:
-        return True  # the first document of a popup
 
 
 def _network_miss(miss: Miss) -> NetworkMiss:
