@@ -22,6 +22,7 @@ from eikon_engine.browser.served import (
     denied,
     leading_to,
     moments_of,
+    orders_of,
     served_headers,
     was_refused_by_policy,
 )
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.live_answers import LiveAnswers
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
-    from eikon_engine.network.matching import Match, Miss
+    from eikon_engine.network.matching import Match
     from eikon_engine.network.moment import Moment
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.volatile import VolatileRule
@@ -91,6 +92,11 @@ class SealedTraffic:
         self._made: tuple[LiveAnswers, ...] = ()
         """What was let through so far, the last of them now, if any is."""
 
+    @property
+    def recording(self) -> NetworkRecording:
+        """Return what is served."""
+        return self._recording
+
     def let_through(self, live: LiveAnswers | None) -> None:
         """Really make requests from now on, by `live`; None blocks again what the recording does not know."""
         self._live = live
@@ -98,7 +104,8 @@ class SealedTraffic:
             return
         self._made = (*(each for each in self._made if each is not live), live)
         if live.every:
-            self._now.schedule.forget(each.moment.order for each in self._recording.exchanges if each.moment)
+            self._now.session.visits_site = True
+            self._now.schedule.forget(orders_of(self._recording.exchanges))
 
     async def start(self, session: Session) -> None:
         """Route everything."""
@@ -210,8 +217,13 @@ class SealedTraffic:
         if isinstance(match, Hit) and self._other is not None:
             self._other.compare(asked, match.exchange)
         if not isinstance(match, Hit):
-            await self._block(route, _network_miss(match))
+            await self._block(route, match.told())
             return
+        await self._from_recording(route, match)
+
+    async def _from_recording(self, route: Route, match: Hit) -> None:
+        """Give the recorded answer, or none where there was none."""
+        request = route.request
         self._keys[request] = match.key
         self._asked_for(match.exchange)
         waits_in_vain = match.exchange.given_up and not is_main_document(request)
@@ -219,13 +231,16 @@ class SealedTraffic:
             if self._given is not None:
                 self._given.in_vain.add(match.exchange.ordinal)
             self._now.schedule.never(request)
-            session.ledger.changed.set()
+            self._now.session.ledger.changed.set()
         else:
             await self._deliver(route, match.exchange)
 
     async def _let_through(self, route: Route, live: LiveAnswers, match: Match) -> None:
         """Give the answer of the real site to a request, as if it had been recorded."""
         refusal = live.refusal(route.request)
+        if refusal is not None and isinstance(match, Hit):
+            await self._from_recording(route, match)
+            return
         if refusal is not None:
             await self._block(route, NetworkMiss(key=match.key, reason=refusal))
             return
@@ -381,10 +396,3 @@ class _Running:
     schedule: Schedule
     sockets: SocketPlayer
     background: Background
-
-
-def _network_miss(miss: Miss) -> NetworkMiss:
-    nearest = miss.nearest
-    if nearest is None:
-        return NetworkMiss(key=miss.key, reason=miss.reason)
-    return NetworkMiss(key=miss.key, reason=miss.reason, nearest=nearest.exchange.key, differences=nearest.differences)
