@@ -181,8 +181,8 @@ def delete_checkpoint(folder: Path, checkpoint_id: str) -> None:
         storage_file(folder, checkpoint_id).unlink(missing_ok=True)
         screenshot_file(folder, checkpoint_id).unlink(missing_ok=True)
         used = _documents_in(folder)
-        for blob in (folder / DOM_FOLDER).glob("*.zst") if used is not None else ():
-            if blob.name.removesuffix(".zst") not in used:
+        for blob in (folder / DOM_FOLDER).glob("*.zst"):
+            if used is not None and blob.name.removesuffix(".zst") not in used:
                 blob.unlink()
     except OSError as error:
         message = f"{folder}: checkpoint {checkpoint_id} cannot be deleted ({error.strerror}); check its permissions"
