@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.debug.branches.learn import learn, learn_times
+from eikon_engine.debug.branches.live import let_out
 from eikon_engine.errors import InternalError
 from eikon_engine.outcome.events import ActionTaken, DivergenceFound, action_taken
 from eikon_engine.outcome.outcomes import ActionOutcome
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.given import GivenAsAsked
     from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.debug.branches.live import BranchAnswers, Outside
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.state_digest import StateDigest
     from eikon_engine.outcome.events import Event
@@ -30,11 +32,16 @@ _NOTHING_KNOWN: Final = ("nothing was recorded to compare", "the recording does 
 class Walk:
     """A line on a branch; mutable, as both are."""
 
-    def __init__(self, line: Line, branch: Branch) -> None:
-        """Go on where `line` stands, on a plan that is the one of `branch`."""
+    def __init__(self, line: Line, branch: Branch, outside: Outside | None = None) -> None:
+        """Go on where `line` stands, on a plan that is the one of `branch`.
+
+        New steps of a live branch reach sites by `outside`; without it, what no recording knows stays blocked.
+        """
         self.line = line
         self.branch = branch
+        self._outside = outside
         self._given: GivenAsAsked | None = None
+        self._keeper: BranchAnswers | None = None
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
         """Do the next step, and yield what a replay tells of it; see `Line.advance`.
@@ -50,7 +57,7 @@ class Walk:
         planned = self.line.next
         is_new = planned is not None and planned.position > self.branch.known
         if is_new:
-            self._given = await _sealed(self.line).give_as_asked()
+            await self._leave_recording()
         async with aclosing(self.line.advance(expected)) as events:
             async for event in events:
                 if isinstance(event, ActionTaken) and is_new:
@@ -62,11 +69,15 @@ class Walk:
             self.line.replan(self.branch.bundle)
 
     def settle(self) -> None:
-        """Write when everything came that came since the last step; to be called before the line is left.
+        """Write when everything came that came since the last step, and end; to be called before the line is left.
 
         Raises:
             OutputError: the branch cannot be written.
         """
+        if self._keeper is not None:
+            self._keeper.close()
+            self._keeper = None
+            _sealed(self.line).let_through(None)
         if self._given is not None and not self.line.touched:
             self.branch = learn_times(self.branch, self._given)
 
@@ -80,10 +91,18 @@ class Walk:
         self.line.replan(branch.bundle)
         self.branch = branch
 
+    async def _leave_recording(self) -> None:
+        """Have answers given as they are asked for, and live sites asked where the branch may."""
+        given = self._given = await _sealed(self.line).give_as_asked()
+        if self._keeper is None and self._outside is not None and self.branch.file.is_live:
+            self._keeper = await let_out(self.line.session, self.branch, given, self._outside)
+
     def _learn(self, event: ActionTaken) -> None:
         performed = self.line.runner.last
         if performed is not None and self._given is not None and not self.line.touched:
-            self.branch = learn(self.branch, event.outcome.id, performed, self._given)
+            found = self.line.session.found
+            secrets = () if found is None else found.table
+            self.branch = learn(self.branch, event.outcome.id, performed, self._given, secrets)
 
 
 def of_new_step(event: Event) -> Event | None:
