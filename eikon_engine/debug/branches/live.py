@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.live_answers import LiveAnswers
-from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.stored import keep_as_known
 from eikon_engine.network.additions import Additions
 from eikon_engine.network.append import NetworkAppender
@@ -19,11 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from playwright.async_api import APIRequest
-
     from eikon_engine.browser.given import GivenAsAsked
-    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.debug.line import Line
     from eikon_engine.network.exchange import Exchange
     from eikon_engine.trace.blobs import BlobRef
 
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
 class Outside:
     """How a session reaches live sites."""
 
-    requests: APIRequest
-    """Makes requests beside the browser, see `LaunchedBrowser.requests`."""
+    launched: LaunchedBrowser
+    """Beside which requests are made."""
     rules: RedactionRules = field(default_factory=RedactionRules)
     new_key: Callable[[], bytes] = fresh_key
     """Draws what stand-ins of secrets are made with."""
@@ -81,8 +79,8 @@ class BranchAnswers:
         self._appender.close()
 
 
-async def let_out(session: Session, branch: Branch, given: GivenAsAsked, outside: Outside) -> BranchAnswers | None:
-    """Let the pages of a session reach live sites from now on; return what keeps the answers, which has to be closed.
+async def let_out(line: Line, branch: Branch, given: GivenAsAsked, outside: Outside) -> BranchAnswers | None:
+    """Let the pages of a line reach live sites from now on; return what keeps the answers, which has to be closed.
 
     None where the branch has no network part to keep them in.
 
@@ -91,11 +89,12 @@ async def let_out(session: Session, branch: Branch, given: GivenAsAsked, outside
         OutputError: it cannot be written.
     """
     network = branch.trace.network
-    if network is None or not isinstance(session.traffic, SealedTraffic):
+    if network is None:
         return None
     keeper = BranchAnswers(inside(branch.bundle.root, network.folder, "network.folder"), given)
+    session = line.session
     if session.found is None:
         session.find_secrets(outside.rules, outside.new_key(), branch.trace.redaction.found)
         await keep_as_known(session)
-    session.traffic.let_through(LiveAnswers(outside.requests, given.recording, keeper))
+    line.traffic.let_through(LiveAnswers(outside.launched.requests, given.recording, keeper))
     return keeper

@@ -5,10 +5,8 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.debug.branches.learn import learn, learn_times
-from eikon_engine.debug.branches.live import let_out
-from eikon_engine.errors import InternalError
+from eikon_engine.debug.branches.live import Outside, let_out
 from eikon_engine.outcome.events import ActionTaken, DivergenceFound, action_taken
 from eikon_engine.outcome.outcomes import ActionOutcome
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.given import GivenAsAsked
     from eikon_engine.debug.branches.branch import Branch
-    from eikon_engine.debug.branches.live import BranchAnswers, Outside
+    from eikon_engine.debug.branches.live import BranchAnswers
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.state_digest import StateDigest
     from eikon_engine.outcome.events import Event
@@ -35,11 +33,11 @@ class Walk:
     def __init__(self, line: Line, branch: Branch, outside: Outside | None = None) -> None:
         """Go on where `line` stands, on a plan that is the one of `branch`.
 
-        New steps of a live branch reach sites by `outside`; without it, what no recording knows stays blocked.
+        New steps of a live branch reach sites by `outside`, or beside the browser of the line.
         """
         self.line = line
         self.branch = branch
-        self._outside = outside
+        self._outside = outside or Outside(launched=line.launched)
         self._given: GivenAsAsked | None = None
         self._keeper: BranchAnswers | None = None
 
@@ -77,7 +75,7 @@ class Walk:
         if self._keeper is not None:
             self._keeper.close()
             self._keeper = None
-            _sealed(self.line).let_through(None)
+            self.line.traffic.let_through(None)
         if self._given is not None and not self.line.touched:
             self.branch = learn_times(self.branch, self._given)
 
@@ -93,9 +91,9 @@ class Walk:
 
     async def _leave_recording(self) -> None:
         """Have answers given as they are asked for, and live sites asked where the branch may."""
-        given = self._given = await _sealed(self.line).give_as_asked()
-        if self._keeper is None and self._outside is not None and self.branch.file.is_live:
-            self._keeper = await let_out(self.line.session, self.branch, given, self._outside)
+        given = self._given = await self.line.leave_recording()
+        if self._keeper is None and self.branch.file.is_live:
+            self._keeper = await let_out(self.line, self.branch, given, self._outside)
 
     def _learn(self, event: ActionTaken) -> None:
         performed = self.line.runner.last
@@ -133,11 +131,3 @@ def _judged(action: ActionOutcome) -> ActionOutcome:
     )
     verdict: Verdict = "diverged" if left else "unverifiable"
     return action.model_copy(update={"divergences": left, "unverifiable": notes, "verdict": verdict})
-
-
-def _sealed(line: Line) -> SealedTraffic:
-    traffic = line.session.traffic
-    if not isinstance(traffic, SealedTraffic):
-        message = "a branch goes its way on a line that is not sealed"
-        raise InternalError(message)
-    return traffic

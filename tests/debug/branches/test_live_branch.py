@@ -12,13 +12,13 @@ import pytest
 from eikon_engine.debug.branches.changes import insert, skip
 from eikon_engine.debug.branches.diff import diff_ways
 from eikon_engine.debug.branches.diff_text import render_branch_diff
-from eikon_engine.debug.branches.live import Outside
 from eikon_engine.debug.branches.save import save_patch
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.way import Way
 from eikon_engine.errors import ActionError, BranchError
 from eikon_engine.outcome.events import ActionTaken
+from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.branches.branch import Branch
     from eikon_engine.debug.line import Line
-    from eikon_engine.outcome.outcomes import ActionOutcome
 
 VOUCHER = 4
 """The step that fails."""
@@ -84,7 +83,7 @@ async def walked(walk: Walk) -> tuple[ActionOutcome, ...]:
     """Go to the end."""
     events = [event async for event in steps(walk)]
     walk.settle()
-    return tuple(each.outcome for each in events if each.outcome.kind == "action")
+    return tuple(each.outcome for each in events if isinstance(each.outcome, ActionOutcome))
 
 
 async def steps(walk: Walk | Line) -> AsyncIterator[ActionTaken]:
@@ -102,7 +101,7 @@ async def work(folder: Path) -> Workflow:
         parent = await record(folder / "voucher", shop.url)
         async with open_lines(parent, LineOptions(parked=0)) as lines:
             line = await lines.open(parent)
-            taken = [event async for event in steps(line)]
+            taken = [event.outcome async for event in steps(line)]
             way = Way(bundle=parent, seen=line.seen)
             sealed = Walk(
                 (await lines.at(way, VOUCHER - 1)).line, with_coupon(start(parent, folder, "sealed", is_live=False))
@@ -112,12 +111,12 @@ async def work(folder: Path) -> Workflow:
             blocked = await walked(sealed)
             assert len(shop.requests) == asked
             branch = with_coupon(start(parent, folder, "coupon", is_live=True))
-            walk = Walk((await lines.at(way, VOUCHER - 1)).line, branch, Outside(requests=lines.launched.requests))
+            walk = Walk((await lines.at(way, VOUCHER - 1)).line, branch)
             walk.change(branch)
             passed = await walked(walk)
             return Workflow(
                 parent=parent,
-                failed=taken[-1].outcome,
+                failed=next(each for each in reversed(taken) if isinstance(each, ActionOutcome)),
                 blocked=blocked,
                 passed=passed,
                 branch=walk.branch,
