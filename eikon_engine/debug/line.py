@@ -11,6 +11,7 @@ from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.standing import living
 from eikon_engine.debug.around_steps import around
 from eikon_engine.debug.sighted import Sighted
+from eikon_engine.debug.state_digest import STANDING_LAYERS
 from eikon_engine.debug.way import Evaluation, Way, is_same_deed
 from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
 from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
@@ -181,7 +182,7 @@ class Line:
     async def is_undisturbed(self) -> bool:
         """Say whether the pages still show what they did when they were seen last."""
         now = self._sighted.digest_now(await self.look())
-        return not {"dom", "url", "title", "storage", "clock"} & set(now.differences(self.state()))
+        return STANDING_LAYERS.isdisjoint(now.differences(self.state()))
 
     async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
         """Run JavaScript in a page: from here on, the line is touched.
