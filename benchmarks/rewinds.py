@@ -25,10 +25,10 @@ from benchmarks.table import table
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.parking import Berth
 from eikon_engine.errors import EikonError
-from eikon_engine.record import open_recorder
+from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
-from tests.missions.counter import ANSWER, COUNTER, COUNTER_PAGE, count_up
+from tests.missions.counter import ANSWER, COUNTER, COUNTER_PAGE, SECRET, count_up
 from tests.sites.static import serve_folder
 
 if TYPE_CHECKING:
@@ -141,7 +141,8 @@ async def record_counter(folder: Path) -> Subject:
     (site / COUNTER).write_text(COUNTER_PAGE)
     (site / ANSWER[0]).write_text(ANSWER[1])
     with serve_folder(site) as url:
-        async with open_recorder(folder / "counter", mission_text="Count") as mission:
+        options = RecordOptions(secrets={SECRET: "Ada"})
+        async with open_recorder(folder / "counter", mission_text="Count", options=options) as mission:
             await count_up(mission, url)
     return Subject(name="counter", bundle=folder / "counter")
 

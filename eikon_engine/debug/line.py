@@ -11,7 +11,8 @@ from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.standing import living
 from eikon_engine.debug.around_steps import around
 from eikon_engine.debug.sighted import Sighted
-from eikon_engine.debug.way import Evaluation, Way, is_same_deed
+from eikon_engine.debug.state_digest import STANDING_LAYERS
+from eikon_engine.debug.way import Evaluation, Way, answers_of, is_same_deed
 from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
 from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
 from eikon_engine.replay.plan import plan_replay
@@ -61,6 +62,7 @@ class Line:
         """What was given as it was asked for since the line left its recording; None on it."""
         self.closing = AsyncExitStack()
         """What belongs to the line, and ends with it."""
+        self._answers = answers_of(bundle)
         self._options = options
         self._place = place
         self._steps = _steps(plan)
@@ -128,6 +130,11 @@ class Line:
         return self._sighted.moments
 
     @property
+    def key(self) -> str:
+        """Return what names the way that led here, see `Way.key`."""
+        return self.way.key(self.iteration, self._answers)
+
+    @property
     def way(self) -> Way:
         """Return what leads here once more."""
         return Way(bundle=self.bundle, evaluations=self.evaluations, seen=dict(self.seen))
@@ -186,7 +193,7 @@ class Line:
     async def is_undisturbed(self) -> bool:
         """Say whether the pages still show what they did when they were seen last."""
         now = self._sighted.digest_now(await self.look())
-        return not {"dom", "url", "title", "storage", "clock"} & set(now.differences(self.state()))
+        return STANDING_LAYERS.isdisjoint(now.differences(self.state()))
 
     async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
         """Run JavaScript in a page: from here on, the line is touched.

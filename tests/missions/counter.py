@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.actions import Click, Fill, FunctionCondition, Navigate, WaitFor
+from eikon_engine.trace.actions import Click, Fill, FunctionCondition, Navigate, SecretRef, WaitFor
 from eikon_engine.trace.target import Target
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 COUNTER: Final = "counter.html"
 COUNTER_PAGE: Final = """<!doctype html><title>Counter</title>
-<button id=more>More</button> <button id=ask>Ask</button> <input id=name>
+<button id=more>More</button> <button id=ask>Ask</button> <input id=who>
 <output id=shown></output>
 <script>
 {
@@ -28,9 +28,12 @@ COUNTER_PAGE: Final = """<!doctype html><title>Counter</title>
   ask.onclick = async () => {
     shown.textContent = confirm(`${count}?`) ? 'yes' : await (await fetch('answer.txt')).text();
   };
+  who.oninput = () => localStorage.setItem('who', who.value);
   window.asked = () => [count, ticks, ...drawn];
 }
 </script>"""
+SECRET: Final = "WHO"
+"""What the mission calls the name that it types."""
 ANSWER: Final = ("answer.txt", "forty-two")
 ASKED: Final = "asked()"
 """What tells the state of the closure; nothing of it stands in the document."""
@@ -45,6 +48,6 @@ async def count_up(mission: MissionRecorder, url: str) -> None:
         await mission.perform(WaitFor(condition=FunctionCondition(expression="shown.textContent !== ''")))
     async with mission.subgoal("Ask, and count on"):
         await mission.perform(Click(target=Target(selector="#ask")))
-        await mission.perform(Fill(target=Target(selector="#name"), text="Ada"))
+        await mission.perform(Fill(target=Target(selector="#who"), text=SecretRef(secret=SECRET)))
         for _ in range(5):
             await mission.perform(Click(target=Target(selector="#more")))
