@@ -145,7 +145,7 @@ class SealedTraffic:
             )
             self._given_to = self._given.moments.__setitem__
             schedule.give_as_asked(self._given_to)
-            rest.settle_from_here()
+            rest.settles_after = rest.phase // rest.phases(1)
             await rest.quiesce()
         return self._given
 

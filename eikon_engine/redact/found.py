@@ -65,6 +65,10 @@ class FoundSecrets:
         for each in findings:
             self._learn(each, made=made)
 
+    def leave(self, value: str, findings: Iterable[Finding]) -> None:
+        """Let a value, and the secrets that would be found in it, stay as they are."""
+        self._taken |= {value, *(segment for each in findings for segment in secret_segments(each))}
+
     def header(self, name: str, value: str, redact: Callable[[str], str]) -> str:
         """Return a header as it may be written; `redact` is what all texts go through.
 
