@@ -32,3 +32,27 @@ def frame_path(frame: Frame | None) -> str:
     for place in reversed(places):
         path = inner_path(path, place)
     return path
+
+
+def frame_tree(main: Frame) -> list[tuple[str, Frame]]:
+    """Return all frames with their paths, each before those inside it."""
+    found: list[tuple[str, Frame]] = []
+    waiting = [("", main)]
+    while waiting:
+        path, frame = waiting.pop()
+        found.append((path, frame))
+        inner = [(inner_path(path, place), child) for place, child in enumerate(frame.child_frames)]
+        waiting.extend(reversed(inner))
+    return found
+
+
+def is_main_document(request: Request) -> bool:
+    """Say whether a request is for the document of a page, which answers no question until it shows."""
+    from playwright.async_api import Error
+
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except Error:
+        return True  # the first document of a popup

@@ -12,9 +12,13 @@ from eikon_engine.redact.memory import stored_digest
 from eikon_engine.trace.observation import StoredItem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.async_api import Cookie, Page
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.redact.discover import Finding
+    from eikon_engine.redact.found import FoundSecrets
 
 BRIEF_S: Final = 24 * 3600
 """Cookies that end so soon may be there in a replay when they were gone, and the other way round."""
@@ -32,10 +36,24 @@ _READ: Final = """() => {
 
 async def stored_items(session: Session) -> tuple[StoredItem, ...]:
     """Return what is kept for all open pages; a page that is going says nothing of its own."""
-    pages = session.ledger.open_pages()
-    cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each, session) for each in pages))
-    found = {each.sort_key: each for some in (cookies, *stores) for each in some}
+    items = [_item(session, each) for each in await _kept(session)]
+    found = {each.sort_key: each for each in items}
     return tuple(found[key] for key in sorted(found))
+
+
+async def keep_as_known(session: Session) -> None:
+    """Take nothing that is kept by now for a secret that is found: it stands in the bundle that is replayed."""
+    found = session.found
+    if found is None:
+        return
+    for each in await _kept(session):
+        found.leave(each.value, _findings(found, each))
+
+
+async def _kept(session: Session) -> list[_Kept]:
+    pages = session.ledger.open_pages()
+    cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each) for each in pages))
+    return [each for some in (cookies, *stores) for each in some]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +70,7 @@ class _Kept:
     """Whether it is a cookie that no page can read."""
 
 
-async def _cookies(session: Session) -> list[StoredItem]:
+async def _cookies(session: Session) -> list[_Kept]:
     from playwright.async_api import Error
 
     try:
@@ -60,7 +78,7 @@ async def _cookies(session: Session) -> list[StoredItem]:
     except Error:
         return []  # the context is going
     end = time.time() + BRIEF_S
-    kept = (
+    return [
         _Kept(
             kind="cookie",
             place=f"{each.get('domain', '')}{each.get('path', '')}{_part(each)}",
@@ -71,8 +89,7 @@ async def _cookies(session: Session) -> list[StoredItem]:
         )
         for each in cookies
         if "name" in each and "value" in each
-    )
-    return [_item(session, each) for each in kept]
+    ]
 
 
 def _part(cookie: Cookie) -> str:
@@ -81,7 +98,7 @@ def _part(cookie: Cookie) -> str:
     return f" under {key}" if key else ""
 
 
-async def _of_page(ordinal: int, page: Page, session: Session) -> list[StoredItem]:
+async def _of_page(ordinal: int, page: Page) -> list[_Kept]:
     from playwright.async_api import Error
 
     try:
@@ -90,7 +107,7 @@ async def _of_page(ordinal: int, page: Page, session: Session) -> list[StoredIte
         return []  # the page is going
     kept = [_Kept(kind="local", place=origin, name=name, value=value) for name, value in local]
     kept += [_Kept(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
-    return [_item(session, each) for each in kept]
+    return kept
 
 
 def _item(session: Session, kept: _Kept) -> StoredItem:
@@ -113,8 +130,13 @@ def _clean_value(session: Session, kept: _Kept) -> str:
     redact, found = session.redactor.text, session.found
     if found is None:
         return redact(kept.value)
+    found.learn(_findings(found, kept), made=not kept.is_hidden)
     if kept.kind != "cookie":
-        found.learn(found.discover.in_storage(kept.name, kept.value), made=True)
         return redact(kept.value)
-    found.learn(found.discover.in_cookie(kept.name, kept.value, is_hidden=kept.is_hidden), made=not kept.is_hidden)
     return found.cookie_value(kept.name, kept.value, redact, is_hidden=kept.is_hidden)
+
+
+def _findings(found: FoundSecrets, kept: _Kept) -> Iterable[Finding]:
+    if kept.kind == "cookie":
+        return found.discover.in_cookie(kept.name, kept.value, is_hidden=kept.is_hidden)
+    return found.discover.in_storage(kept.name, kept.value)

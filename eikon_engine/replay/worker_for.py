@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.browser.live_answers import LiveAnswers
 from eikon_engine.browser.probe import ProbeTraffic
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
@@ -18,6 +20,7 @@ from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.watched import WatchedWorker
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.divergence.environment import AS_IT_IS
+from eikon_engine.errors import InternalError
 from eikon_engine.replay.other_answers import recorded_network
 from eikon_engine.replay.start import recorded_session_storage, recorded_storage_state
 from eikon_engine.trace.environment import Environment
@@ -27,11 +30,12 @@ from eikon_engine.trace.stand_ins import KnownStandIns
 from eikon_engine.trace.start_state import read_storage_state
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
     from eikon_engine.browser.find import BrowserBinary
     from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.browser.session import Session
     from eikon_engine.browser.sink import Sink
     from eikon_engine.browser.traffic import Traffic
     from eikon_engine.browser.worker import Worker
@@ -47,8 +51,11 @@ class OpenedWorker:
     """A worker, and what it works in."""
 
     worker: Worker
+    session: Session
     browser: str
     environment: Environment
+    visit_site: Callable[[], None]
+    """Lets the site answer everything from now on, in a sealed replay."""
 
 
 @asynccontextmanager
@@ -72,22 +79,10 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
     Raises:
         TraceError: the recorded network or storage state cannot be read.
     """
-    recorded = plan.trace.environment
     traffic = _traffic(plan, options)
-    secrets = Secrets(plan.secrets)
     async with _sink(plan) as sink:
-        environment = await _environment(launched, recorded, options)
-        session = SessionOptions(
-            environment=environment,
-            storage_state=_storage_state(plan, secrets, options),
-            session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
-            languages=_languages(recorded),
-            secrets=secrets,
-            urls=plan.urls,
-            kept_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
-            stand_ins=KnownStandIns(each.stand_in for each in plan.trace.redaction.found),
-            proxy=sink.for_pages if sink else None,
-        )
+        environment = await _environment(launched, plan.trace.environment, options)
+        session = _session_options(plan, options, environment, sink)
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (
             open_snapshot_player(launched.browser, session, plan.bundle)
@@ -100,7 +95,35 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
             if traffic is not None and first is not None:
                 environment = environment.model_copy(update={"page_view": await see(first)})
             watched = WatchedWorker(worker, worker.session, sink) if sink else worker
-            yield OpenedWorker(worker=watched, browser=name, environment=environment)
+            yield OpenedWorker(
+                worker=watched,
+                session=worker.session,
+                browser=name,
+                environment=environment,
+                visit_site=partial(_visit_site, launched, traffic),
+            )
+
+
+def _session_options(plan: Plan, options: ReplayOptions, environment: Environment, sink: Sink | None) -> SessionOptions:
+    secrets = Secrets(plan.secrets)
+    return SessionOptions(
+        environment=environment,
+        storage_state=_storage_state(plan, secrets, options),
+        session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
+        languages=_languages(plan.trace.environment),
+        secrets=secrets,
+        urls=plan.urls,
+        kept_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
+        stand_ins=KnownStandIns(each.stand_in for each in plan.trace.redaction.found),
+        proxy=sink.for_pages if sink else None,
+    )
+
+
+def _visit_site(launched: LaunchedBrowser, traffic: Traffic | None) -> None:
+    if not isinstance(traffic, SealedTraffic):
+        message = "only a sealed replay may go on with its site"
+        raise InternalError(message)
+    traffic.let_through(LiveAnswers(launched.requests, traffic.recording, every=True))
 
 
 def _languages(recorded: Environment | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from eikon_engine.trace.edit_fields import set_fields, set_variable
 from eikon_engine.trace.edits import (
     DeleteStep,
     Edit,
+    InsertStep,
     MergeAttempts,
     SetFields,
     SetVariable,
@@ -21,6 +22,8 @@ from eikon_engine.trace.edits import (
 )
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Result
+from eikon_engine.trace.found_secret import FoundSecret
+from eikon_engine.trace.insert_step import insert_step
 from eikon_engine.trace.mask import Mask, describe_mask
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput, set_page_intent, set_skill_output
 from eikon_engine.trace.observation import Observation
@@ -87,6 +90,14 @@ class SetTimeline(Record):
     reason: str = Field(min_length=1)
 
 
+class AddFoundSecrets(Record):
+    """Say which secrets were found in what came to the mission since, and what stands in their place."""
+
+    kind: Literal["add_found_secrets"] = "add_found_secrets"
+    found: tuple[FoundSecret, ...]
+    reason: str = Field(min_length=1)
+
+
 class SetEnvironment(Record):
     """Replay in a stated environment where the recording kept none."""
 
@@ -102,10 +113,12 @@ Operation: TypeAlias = Annotated[
     | SetObservation
     | SetEnvironment
     | SetTimeline
+    | AddFoundSecrets
     | SetSkillOutput
     | SetPageIntent
     | SetFields
     | DeleteStep
+    | InsertStep
     | SplitAttempt
     | MergeAttempts
     | SetVariable,
@@ -184,6 +197,8 @@ def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
             return "state the environment"
         case SetTimeline(timeline=timeline):
             return f"bring {counted(len(timeline), 'part')} of the recorded network when waiting pages ask for them"
+        case AddFoundSecrets(found=found):
+            return f"keep {counted(len(found), 'more secret')} out"
         case SetSkillOutput(skill=skill):
             return f"take a new output for {skill}"
         case SetPageIntent(page_intent=name, intent=intent):
@@ -204,6 +219,9 @@ def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # 
             network = trace.network
             moved = None if network is None else network.model_copy(update={"timeline": timeline})
             return trace.model_copy(update={"network": moved})
+        case AddFoundSecrets(found=found):
+            redaction = trace.redaction.model_copy(update={"found": (*trace.redaction.found, *found)})
+            return trace.model_copy(update={"redaction": redaction})
         case SetSettle(action=name):
             return _with_action(trace, name, lambda action: _with_budget(action, operation))
         case SetObservation(action=name):
@@ -222,6 +240,8 @@ def _edited(trace: ExecutionTrace, edit: Edit) -> ExecutionTrace:
             return set_fields(trace, edit)
         case DeleteStep():
             return delete_step(trace, edit)
+        case InsertStep():
+            return insert_step(trace, edit)
         case SplitAttempt():
             return split_attempt(trace, edit)
         case MergeAttempts():
