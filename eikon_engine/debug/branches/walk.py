@@ -61,6 +61,8 @@ class Walk:
                 if isinstance(event, ActionTaken) and is_new:
                     self._learn(event)
                 told = of_new_step(event) if is_new else event
+                if isinstance(told, ActionTaken):
+                    self.line.outcomes = (*self.line.outcomes[:-1], told)
                 if told is not None:
                     yield told
         if is_new:
