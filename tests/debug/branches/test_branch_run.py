@@ -15,33 +15,37 @@ from eikon_engine.debug.branches.save import save_patch, save_trace
 from eikon_engine.debug.branches.walk import FIRST_TIME
 from eikon_engine.edit.changed_copy import write_changed_copy
 from eikon_engine.outcome.events import ActionTaken, DivergenceFound
-from eikon_engine.replay.many import replay_many
-from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.replay_cli import replay_command
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import apply_patch
+from tests.debug.branches.conftest import FORK, TRACES, go, to_the_cart_at_once
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from eikon_engine.trace.bundle import Bundle
     from tests.debug.branches.conftest import Gone
 
 
-def verdicts(bundle: Bundle, folder: Path, runs: int) -> list[str]:
-    """Replay a bundle some times."""
-    options = [ReplayOptions(artifacts_dir=folder / str(number), reports=()) for number in range(runs)]
-    return [run.outcome.verdict for run in asyncio.run(replay_many(bundle, options))]
+def replayed(bundle: Path, artifacts: Path) -> int:
+    """Replay a bundle with the command; return its exit status."""
+    arguments = ["--trace", str(bundle), "--artifacts-dir", str(artifacts)]
+    return CliRunner().invoke(replay_command, arguments).exit_code
 
 
-def test_a_branch_that_was_gone_replays_faithful_every_time(gone: Gone, tmp_path: Path) -> None:
+def test_a_branch_that_was_gone_replays_faithful(gone: Gone, tmp_path: Path) -> None:
     """What new steps showed is what every replay of the branch shows, and has to show."""
-    result = CliRunner().invoke(
-        replay_command, ["--trace", str(gone.branch.bundle.root), "--artifacts-dir", str(tmp_path / "cli")]
-    )
+    assert replayed(gone.branch.bundle.root, tmp_path) == 0
 
-    assert result.exit_code == 0, result.output
-    assert verdicts(open_bundle(gone.branch.bundle.root), tmp_path, 4) == ["faithful"] * 4
+
+def test_answers_that_were_recorded_for_later_come_when_a_branch_asks_for_them(tmp_path: Path) -> None:
+    """The first time as they are asked for, and in replays at the moments of that time."""
+    parent = open_bundle(TRACES / "shop_passing")
+
+    early = asyncio.run(go(parent, tmp_path, to_the_cart_at_once, FORK + 2))
+
+    assert [step.result.kind for step in early.branch.steps[FORK:]] == ["ok", "ok"]
+    assert early.rewound.reexecuted == FORK + 2
+    assert replayed(early.branch.bundle.root, tmp_path / "artifacts") == 0
 
 
 def test_new_steps_are_neither_faithful_nor_diverged(gone: Gone) -> None:
@@ -77,12 +81,12 @@ def test_a_saved_patch_makes_the_branch_of_the_recording(gone: Gone, tmp_path: P
     write_changed_copy(gone.parent.root, trace, tmp_path / "copy")
 
     assert trace.network == gone.branch.trace.network
-    assert verdicts(open_bundle(tmp_path / "copy"), tmp_path, 1) == ["faithful"]
+    assert replayed(tmp_path / "copy", tmp_path / "artifacts") == 0
 
 
 def test_a_saved_trace_is_certified(gone: Gone, tmp_path: Path) -> None:
-    """It is a bundle of its own, with a certificate, and nothing of a branch in it."""
-    report = asyncio.run(save_trace(gone.branch, tmp_path / "saved", CertifyOptions(runs=2)))
+    """Four more replays agree; it is a bundle of its own, with a certificate, and nothing of a branch in it."""
+    report = asyncio.run(save_trace(gone.branch, tmp_path / "saved", CertifyOptions(runs=4)))
 
     assert (report.status, report.findings) == ("certified", ())
     assert sorted(path.name for path in (tmp_path / "saved").glob("*.json")) == [
