@@ -53,11 +53,15 @@ def test_nothing_is_made_while_the_browser_is_needed(desk: Desk) -> None:
     way = way_of(desk, 4)
     open_before = len(desk.lines.launched.browser.contexts)
 
+    async def context_opened() -> None:
+        opened = asyncio.Event()
+        desk.lines.launched.browser.on("context", lambda _context: opened.set())
+        async with asyncio.timeout(20):
+            await opened.wait()
+
     async def interrupt() -> None:
         desk.lines.stand(berths(way, 4))
-        async with asyncio.timeout(20):
-            while len(desk.lines.launched.browser.contexts) == open_before:
-                await asyncio.sleep(0.02)
+        await context_opened()
         await desk.lines.go_on()
 
     desk.portal.call(interrupt)
