@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import EikonError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.way import Way
@@ -49,6 +49,8 @@ class Parking:
         self._wanted: tuple[Berth, ...] = ()
         self._hopeless: set[tuple[object, ...]] = set()
         self._faults: list[EikonError] = []
+        self._close_faults: list[BaseException] = []
+        """What went wrong while lines were closed; nobody waits for that before the end."""
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -111,18 +113,32 @@ class Parking:
 
     def leave(self, line: Line) -> None:
         """Close a line in the background."""
-        task = asyncio.ensure_future(line.close())
+        self._end_with(line.close())
+
+    def leave_opened(self, opening: asyncio.Task[Line]) -> None:
+        """Close a line in the background as soon as it is open."""
+        self._end_with(_closed_late(opening))
+
+    def _end_with(self, closing: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(closing)
         self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        task.add_done_callback(self._left)
 
     async def close(self) -> None:
         """Close everything that waits."""
         await self.end()
         while self._lines:
             self.leave(self._lines.pop())
-        for fault in await asyncio.gather(*self._leaving, return_exceptions=True):
-            if isinstance(fault, BaseException):
-                raise fault
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        faults, self._close_faults = self._close_faults, []
+        if faults:
+            raise faults[0]
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        self._leaving.discard(task)
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None:
+            self._close_faults.append(fault)
 
     async def _fill(self) -> None:
         """Make the lines that are missing, the first place first."""
@@ -161,6 +177,14 @@ class Parking:
         for line in [each for each in self._lines if not each.is_whole]:
             self._lines.remove(line)
             self.leave(line)
+
+
+async def _closed_late(opening: asyncio.Task[Line]) -> None:
+    try:
+        line = await opening
+    except EikonError:
+        return  # there is nothing to close
+    await line.close()
 
 
 def leads_to(line: Line, way: Way, iteration: int) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser import standing
 from eikon_engine.debug.state_digest import STANDING_LAYERS
 from eikon_engine.errors import PageMissingError, UsageError
 from eikon_engine.outcome.events import ActionTaken, RunEnd, RunStart, SkillUsed, verdict_of
@@ -81,6 +82,20 @@ def test_looking_changes_nothing(desk: Desk) -> None:
     assert [verdict_of(each) for each in looked.outcomes] == ["faithful"] * looked.step_count
 
 
+def test_what_came_while_it_stood_still_belongs_to_the_next_step(desk: Desk) -> None:
+    """Looking takes nothing of it away, however often."""
+    line = desk.open()
+    desk.step(line, 2)
+    desk.evaluate(line, "console.error('by hand')")
+    for _ in range(2):
+        assert desk.portal.call(line.look).observation.console_errors == ("by hand",)
+
+    desk.step(line)
+
+    assert line.sight.observation.console_errors == ("by hand",)
+    assert verdict_of(line.outcomes[-1]) == "diverged"
+
+
 def test_what_is_looked_at_is_what_the_page_shows(desk: Desk) -> None:
     """Each moment has digests of its own, and a sight that leads to the documents."""
     line = desk.open()
@@ -128,6 +143,29 @@ def test_javascript_that_fails_is_an_answer(stepped: tuple[Desk, Line]) -> None:
     assert line.evaluations[-1] == evaluation
     changed = set(evaluation.state.differences(line.seen[line.iteration]))
     assert changed & STANDING_LAYERS == {"dom", "title"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("(() => { document.title = 'turned'; for (;;); })()", "was stopped"),
+        ("new Promise(done => setTimeout(done, 10))", "page time stands still"),
+    ],
+)
+def test_javascript_that_never_ends_is_given_up(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, expression: str, why: str
+) -> None:
+    """The mission goes on from what it left behind, and it is given up again on the way there."""
+    monkeypatch.setattr(standing, "EVALUATION_S", 0.5)
+    line = desk.open()
+    desk.step(line, 2)
+
+    evaluation = desk.evaluate(line, expression)
+    desk.step(line, 4)
+    again = desk.at(line.way, 4).line
+
+    assert why in str(evaluation.error)
+    assert desk.asked(again) == desk.asked(line)
 
 
 def test_javascript_is_not_run_where_there_is_no_page(desk: Desk) -> None:
