@@ -1,0 +1,87 @@
+"""Answers of a session as text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.debug.breakpoints import ListedBreakpoint
+from eikon_engine.debug.commands import (
+    BranchSave,
+    BreakpointAdd,
+    BreakpointChange,
+    BreakpointClear,
+    BreakpointList,
+    CheckpointCreate,
+    CheckpointDelete,
+    Evaluate,
+    Inspect,
+    Locate,
+    Quit,
+)
+from eikon_engine.debug.results import Evaluated, Listed, Marked, Saved, Stand
+from eikon_engine.outcome.debug_events import (
+    BranchChanged,
+    BranchCreated,
+    BranchSwitched,
+    BreakpointHit,
+    Checkpoint,
+    Rewound,
+)
+from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, SkillUsed, SubgoalStart
+from eikon_engine.trace.json_value import canonical_json
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.debug.commands import Command
+    from eikon_engine.outcome.events import Event
+
+_SHOWN: Final = (
+    ActionTaken,
+    BranchChanged,
+    BranchCreated,
+    BranchSwitched,
+    BreakpointHit,
+    Checkpoint,
+    DivergenceFound,
+    Note,
+    Rewound,
+    SkillUsed,
+    SubgoalStart,
+)
+
+
+def is_worth_showing(event: Event) -> bool:
+    """Say whether who waits for an answer wants to see an event; the answer itself tells the rest."""
+    return isinstance(event, _SHOWN)
+
+
+def render_result(command: Command, result: JsonValue) -> str:
+    """Return what a command gave back, as lines of text."""
+    text = canonical_json(result)
+    match command:
+        case BreakpointAdd() | BreakpointList() | BreakpointChange() | BreakpointClear():
+            return _breakpoints(Listed.model_validate_json(text).breakpoints)
+        case CheckpointCreate() | CheckpointDelete():
+            return f"{Marked.model_validate_json(text)}\n"
+        case Evaluate():
+            return _evaluated(Evaluated.model_validate_json(text))
+        case Inspect() | Locate():
+            return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+        case BranchSave():
+            return "".join(f"{line}\n" for line in Saved.model_validate_json(text).lines)
+        case Quit():
+            return "the session has ended\n"
+        case _:
+            return f"{Stand.model_validate_json(text)}\n"
+
+
+def _breakpoints(breakpoints: tuple[ListedBreakpoint, ...]) -> str:
+    return "".join(f"{each}\n" for each in breakpoints) or "no breakpoints\n"
+
+
+def _evaluated(evaluated: Evaluated) -> str:
+    if evaluated.error is not None:
+        return f"failed: {evaluated.error}\nthe state may have changed; checkpoints and branches tell so\n"
+    return f"{json.dumps(evaluated.result, ensure_ascii=False)}\nthe state may have changed; checkpoints tell so\n"
