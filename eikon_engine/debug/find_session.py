@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.session_folder import SessionFolder, session_folders
-from eikon_engine.errors import SessionAmbiguousError, SessionEndedError, SessionMissingError
+from eikon_engine.errors import SessionAmbiguousError, SessionEndedError, SessionMissingError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,6 +52,19 @@ def find_any(parent: Path, name: str | None) -> SessionFolder:
         return find_running(parent, None)
     except SessionEndedError:
         return tuple(session_folders(parent))[-1]
+
+
+def find_ended(parent: Path, name: str) -> SessionFolder:
+    """Return a session that does not run any more.
+
+    Raises:
+        SessionMissingError: there is none of that name.
+        UsageError: it runs.
+    """
+    found = _named(parent, name)
+    if found.runs():
+        raise UsageError(f"--from-session {name}: wanted a session that ended, found one that runs; quit it first")
+    return found
 
 
 def _named(parent: Path, name: str) -> SessionFolder:

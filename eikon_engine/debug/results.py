@@ -52,7 +52,7 @@ class Marked(Record):
         return f"{self.change} {self.checkpoint.id}{label} of {self.branch} at {self.checkpoint.iteration}"
 
 
-class Evaluated(Record):
+class JavaScriptRun(Record):
     """What JavaScript gave back."""
 
     result: FiniteJson

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from eikon_engine.debug.session_file import SessionFile, read_session_file
 from eikon_engine.debug.session_lock import is_held
 from eikon_engine.debug.timeline import Timeline
-from eikon_engine.errors import OutputError, SessionError
+from eikon_engine.errors import OutputError, SessionError, UsageError
 from eikon_engine.outcome.event_log import EVENTS_FILE
 from eikon_engine.trace.field_errors import trace_error
 from eikon_engine.trace.whole_file import cannot_write, write_whole
@@ -24,6 +25,8 @@ SESSIONS_DIR_NAME: Final = "EIKON_DEBUG_DIR"
 """Variable of the environment that names the folder of all sessions."""
 PRIVATE: Final = 0o700
 """What a page shows is nobody else's business: pictures and storage of a session are readable for its user alone."""
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 SessionState: TypeAlias = Literal["running", "ended", "crashed"]
 """`crashed`: nobody wrote its end, and nobody runs it."""
@@ -147,6 +150,18 @@ def sessions_dir(chosen: Path | None, environ: Mapping[str, str]) -> Path:
 def session_id(now: datetime, mark: str) -> str:
     """Return the id of a new session: `debug_20260123_131000_abc1`."""
     return f"debug_{now:%Y%m%d_%H%M%S}_{mark}"
+
+
+def demand_name(name: str) -> str:
+    """Return the id of a session that somebody chose.
+
+    Raises:
+        UsageError: it is no name of a folder.
+    """
+    if not _NAME.fullmatch(name):
+        message = f"--session: wanted letters, digits, dots, dashes and underscores, up to 64, found {name!r}"
+        raise UsageError(message)
+    return name
 
 
 def create_session_folder(parent: Path, name: str) -> SessionFolder:

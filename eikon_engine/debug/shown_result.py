@@ -19,16 +19,22 @@ from eikon_engine.debug.commands import (
     Locate,
     Quit,
 )
-from eikon_engine.debug.results import Evaluated, Listed, Marked, Saved, Stand
+from eikon_engine.debug.results import JavaScriptRun, Listed, Marked, Saved, Stand
 from eikon_engine.outcome.debug_events import (
     BranchChanged,
     BranchCreated,
+    BranchDeleted,
     BranchSwitched,
     BreakpointHit,
     Checkpoint,
+    CommandFailed,
+    CommandRejected,
+    Evaluated,
+    Paused,
+    Resumed,
     Rewound,
 )
-from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, SkillUsed, SubgoalStart
+from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, RunEnd, SkillUsed, SubgoalStart
 from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
@@ -50,11 +56,17 @@ _SHOWN: Final = (
     SkillUsed,
     SubgoalStart,
 )
+_FOLLOWED: Final = (BranchDeleted, CommandFailed, CommandRejected, Evaluated, Paused, Resumed, RunEnd)
 
 
 def is_worth_showing(event: Event) -> bool:
     """Say whether who waits for an answer wants to see an event; the answer itself tells the rest."""
     return isinstance(event, _SHOWN)
+
+
+def is_worth_following(event: Event) -> bool:
+    """Say whether who follows a session wants to see an event: also where it pauses, and what it refuses."""
+    return isinstance(event, (*_SHOWN, *_FOLLOWED))
 
 
 def render_result(command: Command, result: JsonValue) -> str:
@@ -66,7 +78,7 @@ def render_result(command: Command, result: JsonValue) -> str:
         case CheckpointCreate() | CheckpointDelete():
             return f"{Marked.model_validate_json(text)}\n"
         case Evaluate():
-            return _evaluated(Evaluated.model_validate_json(text))
+            return _evaluated(JavaScriptRun.model_validate_json(text))
         case Inspect() | Locate():
             return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
         case BranchSave():
@@ -81,7 +93,7 @@ def _breakpoints(breakpoints: tuple[ListedBreakpoint, ...]) -> str:
     return "".join(f"{each}\n" for each in breakpoints) or "no breakpoints\n"
 
 
-def _evaluated(evaluated: Evaluated) -> str:
+def _evaluated(evaluated: JavaScriptRun) -> str:
     if evaluated.error is not None:
         return f"failed: {evaluated.error}\nthe state may have changed; checkpoints and branches tell so\n"
     return f"{json.dumps(evaluated.result, ensure_ascii=False)}\nthe state may have changed; checkpoints tell so\n"
