@@ -6,13 +6,13 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, assert_never
 
-from eikon_engine.debug import branching, commands, looking, marking
+from eikon_engine.debug import branching, commands, looking, marking, recording
 from eikon_engine.debug.asked_breakpoint import read_stop
 from eikon_engine.debug.going import begin_going, go, stop_here
 from eikon_engine.debug.results import Listed, Stand
 from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.travelling import rewind, switch
-from eikon_engine.errors import SessionBusyError
+from eikon_engine.errors import InternalError, SessionBusyError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from eikon_engine.debug.journey import Journey
     from eikon_engine.debug.marking import Marking
     from eikon_engine.outcome.events import Event
-    from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.trace.record import FiniteJson, Record
 
 
@@ -104,29 +103,44 @@ class Debugger:
             case commands.Evaluate():
                 return await looking.evaluate(journey, command)
             case commands.CheckpointCreate(label=label):
-                return await marking.create(journey, self._marking, label)
+                return await marking.create(journey, label)
             case commands.CheckpointDelete(checkpoint=name):
                 return marking.delete(journey, name)
             case commands.Rewind():
                 return await rewind(journey, command)
             case commands.BranchSwitch():
                 return await switch(journey, command)
-            case _:
+            case commands.BranchCreate():
+                return await branching.create(journey, command)
+            case commands.BranchDelete():
+                return branching.delete(journey, command)
+            case commands.BranchEdit() | commands.BranchSkip():
                 return await branching.change(journey, command)
+            case commands.BranchInsert(perform=perform):
+                stand = await branching.change(journey, command)
+                return await self._going(commands.Step()) if perform else stand
+            case commands.BranchSave():
+                return branching.save(journey, command)
+            case commands.BranchRecord():
+                return await recording.record(journey, command)
+            case _:
+                raise InternalError(f"{command.type} is carried out elsewhere")
 
     async def _go(self, command: commands.Resume | commands.Step | commands.NextSubgoal | commands.RunTo) -> Stand:
         async with self._standing(command):
-            going = begin_going(self.journey, command)
-            self._doing, self._is_stopped = command.type, self.is_quit
-            self._stood.clear()
-            try:
-                return await go(self.journey, going, lambda: self._is_stopped, self._after_step)
-            finally:
-                self._doing = None
-                self._stood.set()
+            return await self._going(command)
 
-    async def _after_step(self, planned: PlannedStep, events: tuple[Event, ...]) -> None:
-        await branching.learn(self.journey, planned)
+    async def _going(self, command: commands.Resume | commands.Step | commands.NextSubgoal | commands.RunTo) -> Stand:
+        going = begin_going(self.journey, command)
+        self._doing, self._is_stopped = command.type, self.is_quit
+        self._stood.clear()
+        try:
+            return await go(self.journey, going, lambda: self._is_stopped, self._after_step)
+        finally:
+            self._doing = None
+            self._stood.set()
+
+    async def _after_step(self, events: tuple[Event, ...]) -> None:
         await marking.mark(self.journey, self._marking, events)
 
     @asynccontextmanager

@@ -9,7 +9,6 @@ from eikon_engine.debug.selector_watch import changes, look_for
 from eikon_engine.debug.stops import check_after, check_before, hit_event
 from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import Resumed
-from eikon_engine.outcome.events import ActionTaken, SkillUsed
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -68,7 +67,7 @@ async def go(
     journey: Journey,
     going: Going,
     is_stopped: Callable[[], bool],
-    after_step: Callable[[PlannedStep, tuple[Event, ...]], Awaitable[None]],
+    after_step: Callable[[tuple[Event, ...]], Awaitable[None]],
 ) -> Stand:
     """Do steps until the goal, a breakpoint, the end, or a wish of somebody; return where the session stands then.
 
@@ -80,7 +79,7 @@ async def go(
         assert planned is not None  # noqa: S101 - the loop ends at the end
         events = await _step(journey)
         hits = await _hits_after(journey, planned, events)
-        await after_step(planned, events)
+        await after_step(events)
         hits = (*hits, *_hits_before(journey))
         reason = _reason(journey, going, hits, is_stopped=is_stopped())
         if reason is not None:
@@ -96,14 +95,9 @@ def stop_here(journey: Journey) -> Stand | None:
 async def _step(journey: Journey) -> tuple[Event, ...]:
     """Do one step and tell of it."""
     events: list[Event] = []
-    done: ActionTaken | SkillUsed | None = None
-    async for event in journey.line.advance():
+    async for event in journey.advance():
         journey.tell(event)
         events.append(event)
-        if isinstance(event, ActionTaken | SkillUsed):
-            done = event
-    assert done is not None  # noqa: S101 - a step ends with what it came to
-    journey.note_step(done)
     return tuple(events)
 
 

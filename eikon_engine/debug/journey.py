@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
+from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
 from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
@@ -14,19 +17,23 @@ from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
 from eikon_engine.outcome.events import verdict_of
 from eikon_engine.outcome.verdict import worst
 from eikon_engine.replay.label import step_label
+from eikon_engine.trace.patch import SetObservation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from datetime import datetime
 
+    from eikon_engine.debug.checkpoint import SavedCheckpoint
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.lines import Lines
+    from eikon_engine.debug.place_in_timeline import Place
     from eikon_engine.debug.selector_watch import Sighting
     from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.timeline import CheckpointEntry
     from eikon_engine.debug.way import Way
     from eikon_engine.outcome.debug_events import PauseReason
     from eikon_engine.outcome.event_log import EventLog
-    from eikon_engine.outcome.events import ActionTaken, Event, SkillUsed
+    from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 
 
@@ -38,6 +45,8 @@ class Journey:
 
     def __init__(self, folder: SessionFolder, lines: Lines, line: Line, now: Callable[[], datetime]) -> None:
         """Stand with `line` before the first step of the recording."""
+        self.walk: Walk | None = None
+        """What teaches the active branch; None on the recording itself."""
         self.folder = folder
         self.lines = lines
         self.line = line
@@ -131,39 +140,86 @@ class Journey:
         )
         return stand
 
-    def note_step(self, event: ActionTaken | SkillUsed, *, is_new: bool = False) -> None:
-        """Take down that the next step of the active branch was done."""
-        planned = self.line.plan_step(self.line.iteration)
-        assert planned is not None  # noqa: S101 - it was done just now
-        self.ways[self.active.name] = self.line.way
-        entry = StepEntry(
-            iteration=self.line.iteration,
-            id=planned.step.id,
-            label=step_label(planned.step),
-            verdict=verdict_of(event),
-            is_new=is_new,
-        )
-        self.keep(self.timeline.with_branch(self._here((*self.active.steps, entry))))
+    async def advance(self) -> AsyncIterator[Event]:
+        """Do the next step of the active branch, and yield what happens.
 
-    def stand_at(self, line: Line, way: Way) -> None:
-        """Go on from another line of the active branch; what it did after that place is not its any more."""
+        Raises:
+            UsageError: all steps are done.
+            BrowserDiedError: the browser went away, or does not answer.
+        """
+        async with aclosing(self.walk.advance() if self.walk else self.line.advance()) as events:
+            async for event in events:
+                yield event
+        self.note_way()
+
+    def note_way(self) -> None:
+        """Take down what was done on the active branch."""
+        self.ways[self.active.name] = self.line.way
+        self.keep(self.timeline.with_branch(self._here()))
+
+    def stand_at(self, line: Line, name: str) -> None:
+        """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
+        if self.walk is not None:
+            self.walk.settle()
         self.line = line
-        self.ways[self.active.name] = replace(way, bundle=line.bundle)
-        steps = tuple(each for each in self.active.steps if each.iteration <= line.iteration)
-        self.keep(self.timeline.with_branch(self._here(steps)))
+        self.timeline = self.timeline.model_copy(update={"active_branch": name})
+        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(self.folder.branches / name))
+        self.note_way()
+
+    def way_to(self, place: Place) -> Way:
+        """Return the way to a moment of the active branch: as it was when its checkpoint was made, if it has one.
+
+        Raises:
+            CheckpointError: the checkpoint is lost, or was changed by hand.
+        """
+        if place.checkpoint is None:
+            return self.way.until(place.iteration)
+        owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
+        return self.saved_checkpoint(owner, place.checkpoint).way(self.way.bundle, self.way.fork)
+
+    def saved_checkpoint(self, owner: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
+        """Read a checkpoint of a branch, and prove that nothing of it was changed.
+
+        Raises:
+            CheckpointError: something was, or it is lost.
+        """
+        path = checkpoint_file(self.folder.checkpoints, entry.id)
+        return read_checkpoint(path, self.ways[owner.name].bundle.trace)
+
+    def drop_branch(self, name: str) -> None:
+        """Forget a branch, and its checkpoints."""
+        gone = self.timeline.branch(name)
+        left = tuple(branch for branch in self.timeline.branches if branch.name != name)
+        self.ways.pop(name, None)
+        self.keep(self.timeline.model_copy(update={"branches": left}))
+        for entry in gone.checkpoints if gone is not None else ():
+            delete_checkpoint(self.folder.checkpoints, entry.id)
 
     async def look_for_selectors(self) -> None:
         """See what the selectors of breakpoints match here."""
         self.sightings = await look_for(self.line.session, self.table.selectors)
 
-    def _here(self, steps: tuple[StepEntry, ...]) -> Branch:
+    def _here(self) -> Branch:
         """Return the active branch as it is now."""
         line, fork = self.line, self.active.fork_iteration
         return self.active.model_copy(
             update={
                 "iteration": line.iteration,
                 "step_count": line.step_count,
-                "steps": tuple(each for each in steps if each.iteration > fork),
+                "steps": tuple(self._entries(fork)),
                 "verdict": self.verdict if line.next is None else None,
             }
         )
+
+    def _entries(self, fork: int) -> Iterator[StepEntry]:
+        """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
+        operations = self.walk.branch.file.patch.operations if self.walk is not None else ()
+        learnt = {each.action for each in operations if isinstance(each, SetObservation)}
+        for planned, event in zip(self.line.steps[fork:], self.line.outcomes[fork:], strict=False):
+            yield StepEntry(
+                iteration=planned.position,
+                id=planned.step.id,
+                label=step_label(planned.step),
+                verdict=verdict_of(event),
+                is_new=planned.step.id in learnt,
+            )

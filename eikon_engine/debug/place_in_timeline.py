@@ -90,15 +90,13 @@ def place_of(timeline: Timeline, checkpoint: str | None, iteration: int | None, 
         if entry not in tuple(each for _, each in on_the_way(timeline, active)):
             message = f"{what}: {entry.id} is a checkpoint of branch {branch.name}, and not on the way of {active.name}"
             raise BranchError(f"{message}; switch to {branch.name} first")
-        place = Place(entry.iteration, entry)
-    else:
-        assert iteration is not None  # noqa: S101 - one of the two is there
-        at = (each for _, each in on_the_way(timeline, active) if each.iteration == iteration)
-        place = Place(iteration, next(at, None))
-    if not 0 <= place.iteration <= active.iteration:
+        return Place(entry.iteration, entry)
+    assert iteration is not None  # noqa: S101 - one of the two is there
+    at = next((each for _, each in on_the_way(timeline, active) if each.iteration == iteration), None)
+    if at is None and not 0 <= iteration <= active.iteration:
         message = f"{what}: wanted an iteration from 0 to {active.iteration}, which {active.name} has done"
-        raise UsageError(f"{message}, found {place.iteration}; eikon debug timeline shows them")
-    return place
+        raise UsageError(f"{message}, found {iteration}; eikon debug timeline shows them")
+    return Place(iteration, at)
 
 
 def on_the_way(timeline: Timeline, branch: Branch) -> Iterator[tuple[Branch, CheckpointEntry]]:
@@ -117,4 +115,5 @@ def lost_by(timeline: Timeline, place: Place) -> Lost:
     active = timeline.active
     forks = {each.fork_point for each in timeline.branches}
     later = tuple(each for each in active.checkpoints if each.iteration > place.iteration and each.id not in forks)
-    return Lost(active.iteration - place.iteration, later)
+    steps = max(active.iteration - place.iteration, 0)
+    return Lost(steps, later if steps else ())

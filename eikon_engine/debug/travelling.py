@@ -31,13 +31,10 @@ async def rewind(journey: Journey, command: Rewind) -> Stand:
     if lost.steps and not command.force:
         message = f"rewind: {lost} of {journey.active.name} would be discarded, and that was not agreed to"
         raise UsageError(f"{message}; give --force")
-    if place.checkpoint is not None:
-        journey.demand_checkpoint(place.checkpoint)
-    way = journey.way.until(place.iteration)
-    arrived = await journey.lines.at(way, place.iteration)
+    arrived = await journey.lines.at(journey.way_to(place), place.iteration)
     discard(journey, lost, place.iteration)
     journey.lines.parking.leave(journey.line)
-    journey.stand_at(arrived.line, way)
+    journey.stand_at(arrived.line, journey.active.name)
     await journey.look_for_selectors()
     journey.tell(
         Rewound(
@@ -71,10 +68,10 @@ async def switch(journey: Journey, command: BranchSwitch) -> Stand:
 
 async def go_over(journey: Journey, branch: Branch, iteration: int) -> None:
     """Stand on another branch; the line that was left waits, as long as there is room."""
-    arrived = await journey.lines.at(journey.ways[branch.name], iteration)
-    journey.lines.parking.add(journey.line)
-    journey.timeline = journey.timeline.model_copy(update={"active_branch": branch.name})
-    journey.stand_at(arrived.line, journey.way)
+    arrived = await journey.lines.at(journey.ways[branch.name].until(iteration), iteration)
+    left = journey.line
+    journey.stand_at(arrived.line, branch.name)
+    journey.lines.parking.add(left)
     await journey.look_for_selectors()
 
 
