@@ -32,3 +32,15 @@ def frame_path(frame: Frame | None) -> str:
     for place in reversed(places):
         path = inner_path(path, place)
     return path
+
+
+def frame_tree(main: Frame) -> list[tuple[str, Frame]]:
+    """Return all frames with their paths, each before those inside it."""
+    found: list[tuple[str, Frame]] = []
+    waiting = [("", main)]
+    while waiting:
+        path, frame = waiting.pop()
+        found.append((path, frame))
+        inner = [(inner_path(path, place), child) for place, child in enumerate(frame.child_frames)]
+        waiting.extend(reversed(inner))
+    return found

@@ -7,9 +7,10 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
+from eikon_engine.browser.frames import frame_tree
 from eikon_engine.browser.own_script import CALL_KEPT, KEPT, own_script
 from eikon_engine.errors import BrowserError
-from eikon_engine.trace.dom import FrameReader, FrameSnapshot, PageSnapshot, inner_path
+from eikon_engine.trace.dom import FrameReader, FrameSnapshot, PageSnapshot
 
 if TYPE_CHECKING:
     from playwright.async_api import ElementHandle, Frame, Page
@@ -26,21 +27,9 @@ async def capture_page(page: Page, urls: UrlMap | None = None) -> PageSnapshot:
         BrowserError: a document went away, by a navigation or with the browser.
 
     """
-    places = _frame_tree(page.main_frame)
+    places = frame_tree(page.main_frame)
     taken = await asyncio.gather(*(_capture_attached(frame, path, urls) for path, frame in places))
     return PageSnapshot(frames=tuple(frame for frame in taken if frame is not None))
-
-
-def _frame_tree(main: Frame) -> list[tuple[str, Frame]]:
-    """Return all frames with their paths, each before those inside it."""
-    found: list[tuple[str, Frame]] = []
-    waiting = [("", main)]
-    while waiting:
-        path, frame = waiting.pop()
-        found.append((path, frame))
-        inner = [(inner_path(path, place), child) for place, child in enumerate(frame.child_frames)]
-        waiting.extend(reversed(inner))
-    return found
 
 
 async def _capture_attached(frame: Frame, path: str, urls: UrlMap | None) -> FrameSnapshot | None:

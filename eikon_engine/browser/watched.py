@@ -20,7 +20,7 @@ class WatchedWorker:
     def __init__(self, worker: Worker, session: Session, sink: Sink) -> None:
         """Watch the worker of a session whose proxy is `sink`."""
         self._worker = worker
-        self._session = session
+        self.session = session
         self._sink = sink
 
     async def execute(
@@ -39,6 +39,6 @@ class WatchedWorker:
 
     def network(self) -> NetworkOutcome:
         """Sum up how the requests were met so far, with those that reached the sink."""
-        redact = self._session.redactor.text
+        redact = self.session.redactor.text
         violations = tuple(each.model_copy(update={"target": redact(each.target)}) for each in self._sink.violations())
         return self._worker.network().model_copy(update={"violations": violations})

@@ -70,6 +70,9 @@ Agrees: TypeAlias = "Callable[[Performed], bool]"
 class Worker(Protocol):
     """Something that performs actions one at a time."""
 
+    session: Session
+    """What it works in."""
+
     async def execute(
         self,
         action: Action,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from eikon_engine.browser.worker import Performed, Worker
+    from eikon_engine.browser.worker import Agrees, Performed, Worker
     from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.outcomes import FailedRequest, NetworkOutcome, ResponseChange, Verdict
     from eikon_engine.replay.options import ReplayOptions
@@ -61,17 +61,13 @@ class StepRunner:
 
     def __init__(self, plan: Plan, worker: Worker, options: ReplayOptions, environment: Environment) -> None:
         """Use the recordings of the plan's bundle; `environment` is the one that the worker works in."""
-        self._plan = plan
+        self._here = environment
         self._environment: Environment | None = environment
         self._worker = worker
         self._options = options
-        self._masks = (*plan.trace.masks, *options.masks)
-        policy = EffectsPolicy(plan=plan, skills=options.skills, masks=self._masks)
-        self._policy = policy if options.policy == "effects" else None
         self._ask = client_for(plan, options)
-        self._intents = PageIntents(plan.trace.page_intents, options.skills)
         self._clock = environment.clock
-        self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, environment)
+        self.follow(plan)
         self._misses_seen = 0
         self._strays_seen = 0
         self._failed_seen = 0
@@ -81,8 +77,24 @@ class StepRunner:
         self.last: Performed | None = None
         """What the last action showed; evidence for the artifacts."""
 
-    async def action(self, planned: PlannedStep, recorded: ActionTrace) -> ActionOutcome:
-        """Perform an action once, and compare everything that was recorded of it."""
+    def follow(self, plan: Plan) -> None:
+        """Compare with another plan from now on, whose steps are those that were done as far as some were.
+
+        What was seen so far stays seen, and what models answered stays used.
+        """
+        self._plan = plan
+        self._masks = (*plan.trace.masks, *self._options.masks)
+        policy = EffectsPolicy(plan=plan, skills=self._options.skills, masks=self._masks)
+        self._policy = policy if self._options.policy == "effects" else None
+        self._intents = PageIntents(plan.trace.page_intents, self._options.skills)
+        self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, self._here)
+
+    async def action(self, planned: PlannedStep, recorded: ActionTrace, agrees: Agrees | None = None) -> ActionOutcome:
+        """Perform an action once, and compare everything that was recorded of it.
+
+        A page that does not show what `agrees` may be behind: it is looked at again, for a while. If left out, it has
+        to show what was recorded.
+        """
         if isinstance(recorded.result, Blocked):
             return self._not_performed(recorded)
         changed = self._environment_changes(planned)
@@ -91,7 +103,7 @@ class StepRunner:
                 update={"verdict": "diverged", "divergences": changed, "unverifiable": ()}
             )
         begin = time.perf_counter()
-        performed = self.last = await self._perform(planned, recorded)
+        performed = self.last = await self._perform(planned, recorded, agrees)
         for watch in self._options.watchers:
             watch(planned, performed)
         compared = self._compared(planned, recorded, performed)
@@ -178,18 +190,18 @@ class StepRunner:
         rest = outcome.response_changes[len(self._changes) :]
         return outcome.model_copy(update={"response_changes": (*self._changes, *rest)})
 
-    async def _perform(self, planned: PlannedStep, recorded: ActionTrace) -> Performed:
+    async def _perform(self, planned: PlannedStep, recorded: ActionTrace, agrees: Agrees | None) -> Performed:
         action = recorded.action
         if self._options.timeout_ms is not None:
             action = action.model_copy(update={"timeout_ms": self._options.timeout_ms})
 
-        def agrees(performed: Performed) -> bool:
+        def is_recorded(performed: Performed) -> bool:
             if self._diverged:
                 return _has_happened(recorded.baseline, performed.observation)
             return not self._compared(planned, recorded, performed).divergences
 
         moved = relocated_action(action, self._plan.urls)
-        return await self._worker.execute(moved, _times(recorded), agrees, recorded.timing)
+        return await self._worker.execute(moved, _times(recorded), agrees or is_recorded, recorded.timing)
 
     def _environment_changes(self, planned: PlannedStep) -> tuple[Divergence, ...]:
         """Compare the environments once, before anything is done in the new one."""

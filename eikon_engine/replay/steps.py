@@ -26,8 +26,9 @@ from eikon_engine.replay.label import label
 from eikon_engine.trace.execution import SkillUsage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Iterable
 
+    from eikon_engine.browser.worker import Agrees
     from eikon_engine.outcome.events import Ending
     from eikon_engine.outcome.outcomes import Verdict
     from eikon_engine.replay.options import ReplayOptions
@@ -76,31 +77,42 @@ def _reason(verdict: Verdict | None, options: ReplayOptions) -> str | None:
 
 
 async def _subgoal(subgoal: PlannedSubgoal, runner: StepRunner, options: ReplayOptions) -> AsyncGenerator[Event]:
-    trace = subgoal.subgoal
-    yield SubgoalStart(
-        number=subgoal.number,
-        id=trace.id,
-        subgoal_id=trace.subgoal_id,
-        description=trace.description,
-        steps=len(subgoal.steps),
-    )
+    yield subgoal_start(subgoal)
     verdicts: list[Verdict] = []
     for planned in subgoal.steps:
         decision = await options.controller.decide(planned)
         if isinstance(decision, Halt):
             yield RunEnd(how="stopped", ended_early=decision.reason)
             return
-        async with aclosing(_step(planned, runner)) as events:
+        async with aclosing(replay_step(planned, runner)) as events:
             async for event in events:
                 yield event
                 if isinstance(event, ActionTaken | SkillUsed):
                     verdicts.append(verdict_of(event))
         if verdicts[-1] == "diverged" and options.on_divergence == "stop":
             break
-    yield SubgoalEnd(number=subgoal.number, id=trace.id, verdict=worst(verdicts))
+    yield subgoal_end(subgoal, verdicts)
 
 
-async def _step(planned: PlannedStep, runner: StepRunner) -> AsyncGenerator[Event]:
+def subgoal_start(subgoal: PlannedSubgoal) -> SubgoalStart:
+    """Tell that a subgoal attempt begins."""
+    trace = subgoal.subgoal
+    return SubgoalStart(
+        number=subgoal.number,
+        id=trace.id,
+        subgoal_id=trace.subgoal_id,
+        description=trace.description,
+        steps=len(subgoal.steps),
+    )
+
+
+def subgoal_end(subgoal: PlannedSubgoal, verdicts: Iterable[Verdict]) -> SubgoalEnd:
+    """Tell that a subgoal attempt is over; `verdicts` are those of its steps."""
+    return SubgoalEnd(number=subgoal.number, id=subgoal.subgoal.id, verdict=worst(verdicts))
+
+
+async def replay_step(planned: PlannedStep, runner: StepRunner, agrees: Agrees | None = None) -> AsyncGenerator[Event]:
+    """Replay one step, and yield what happens; `agrees` is as in `StepRunner.action`."""
     attempt = planned.subgoal.id
     if isinstance(planned.step, SkillUsage):
         skill = runner.skill(planned, planned.step)
@@ -109,7 +121,7 @@ async def _step(planned: PlannedStep, runner: StepRunner) -> AsyncGenerator[Even
     else:
         action = planned.step.action
         yield ActionStart(subgoal=attempt, sequence=planned.step.sequence, action=action.type, label=label(action))
-        performed = await runner.action(planned, planned.step)
+        performed = await runner.action(planned, planned.step, agrees)
         if performed.observation is not None:
             yield ObservationMade(
                 subgoal=attempt,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.find import BrowserBinary
     from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.browser.session import Session
     from eikon_engine.browser.sink import Sink
     from eikon_engine.browser.traffic import Traffic
     from eikon_engine.browser.worker import Worker
@@ -47,6 +48,7 @@ class OpenedWorker:
     """A worker, and what it works in."""
 
     worker: Worker
+    session: Session
     browser: str
     environment: Environment
 
@@ -100,7 +102,7 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
             if traffic is not None and first is not None:
                 environment = environment.model_copy(update={"page_view": await see(first)})
             watched = WatchedWorker(worker, worker.session, sink) if sink else worker
-            yield OpenedWorker(worker=watched, browser=name, environment=environment)
+            yield OpenedWorker(worker=watched, session=worker.session, browser=name, environment=environment)
 
 
 def _languages(recorded: Environment | None) -> tuple[str, ...]:

@@ -1,0 +1,127 @@
+"""Look at pages that stand still between two actions, and run JavaScript in them by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from pydantic_core import from_json
+
+from eikon_engine.browser.clean import clean
+from eikon_engine.browser.frames import frame_tree
+from eikon_engine.browser.observe import observe
+from eikon_engine.browser.perform.deed import require_page
+from eikon_engine.browser.playwright_errors import first_line
+from eikon_engine.errors import BrowserDiedError, EikonError, PageMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.async_api import Browser, Frame
+    from pydantic import JsonValue
+
+    from eikon_engine.browser.observe import Sight
+    from eikon_engine.browser.session import Session
+
+EVALUATION_S: Final = 5.0
+"""Wall time after which JavaScript that was run by hand counts as waiting: page time stands still meanwhile."""
+DEEPEST: Final = 60
+"""Levels of lists and objects in a result; what lies deeper is given as text."""
+_AS_JSON: Final = """(value, deepest) => {
+  const plain = (given, depth) => {
+    if (given === undefined) return null;
+    if (given instanceof Node) return given.outerHTML ?? given.textContent ?? '';
+    if (given instanceof NodeList || given instanceof HTMLCollection) given = [...given];
+    if (typeof given === 'number' && !Number.isFinite(given)) return String(given);
+    if (given === null || ['string', 'number', 'boolean'].includes(typeof given)) return given;
+    if (typeof given !== 'object' || depth === deepest) return String(given);
+    if (typeof given.toJSON === 'function') return plain(given.toJSON(), depth + 1);
+    if (Array.isArray(given)) return given.map(each => plain(each, depth + 1));
+    return Object.fromEntries(Object.keys(given).map(name => [name, plain(given[name], depth + 1)]));
+  };
+  return JSON.stringify(plain(value, 0));
+}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluated:
+    """What JavaScript came to."""
+
+    result: JsonValue
+    """Its value without secrets; what JSON has no text for is given as the text it has in JavaScript."""
+    error: str | None = None
+    """Why there is none: it threw, or waits for something."""
+
+
+async def look(session: Session) -> Sight:
+    """Observe the pages once more; the next action finds everything as if nobody had looked."""
+    await session.rest.quiesce()
+    sight = await observe(session, None)
+    session.ledger.put_back(sight.happened)
+    return sight
+
+
+async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated:
+    """Run JavaScript in a frame, and bring the pages to rest; page time stands.
+
+    Raises:
+        BrowserDiedError: the browser went away.
+    """
+    try:
+        async with asyncio.timeout(EVALUATION_S):
+            evaluated = await _run(session, frame, expression)
+    except TimeoutError:
+        message = f"it was not over within {EVALUATION_S:g} s; page time stands still, so nothing that waits goes on"
+        evaluated = Evaluated(result=None, error=message)
+    await session.rest.quiesce()
+    return evaluated
+
+
+@contextmanager
+def living(browser: Browser) -> Iterator[None]:
+    """Say of whatever goes wrong in a browser that is gone that it is gone.
+
+    Raises:
+        BrowserDiedError: it is.
+    """
+    from playwright.async_api import Error
+
+    try:
+        yield
+    except BrowserDiedError:
+        raise
+    except (EikonError, Error) as error:
+        if browser.is_connected():
+            raise
+        message = "the browser went away; all pages went with it"
+        raise BrowserDiedError(message) from error
+
+
+async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:
+    from playwright.async_api import Error
+
+    restored = session.restorer.restore(expression.encode()).decode()
+    try:
+        handle = await frame.evaluate_handle(restored)
+        text = await handle.evaluate(_AS_JSON, DEEPEST)
+    except Error as error:
+        if session.ledger.crashed:
+            raise BrowserDiedError("the browser went away while JavaScript was run") from error
+        return Evaluated(result=None, error=clean(session, first_line(error.message)))
+    return Evaluated(result=from_json(clean(session, text)))
+
+
+def frame_in(session: Session, page: int, path: str) -> Frame:
+    """Return a frame of an open page by its path, which is empty for the main one.
+
+    Raises:
+        PageMissingError: the page, or the frame in it, is not open.
+    """
+    frames = dict(frame_tree(require_page(session, page).main_frame))
+    if path not in frames:
+        listing = ", ".join(repr(each) for each in frames)
+        message = f"wanted frame {path!r} of page {page}, found frames: {listing}"
+        raise PageMissingError(message)
+    return frames[path]

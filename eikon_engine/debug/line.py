@@ -1,0 +1,334 @@
+"""A mission under way in one browser context, which stands still between its steps."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, aclosing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser import standing
+from eikon_engine.browser.standing import living
+from eikon_engine.debug.state_digest import digest_of, result_digest
+from eikon_engine.debug.way import Evaluation, Way, is_same_deed
+from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
+from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
+from eikon_engine.replay.plan import plan_replay
+from eikon_engine.replay.step import StepRunner
+from eikon_engine.replay.steps import replay_step, subgoal_end, subgoal_start
+from eikon_engine.replay.worker_for import worker_in
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Iterator, Mapping
+
+    from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.browser.observe import Sight
+    from eikon_engine.browser.session import Session
+    from eikon_engine.browser.worker import Agrees, Performed, Worker
+    from eikon_engine.debug.state_digest import StateDigest
+    from eikon_engine.debug.way import Fork
+    from eikon_engine.outcome.events import Event
+    from eikon_engine.outcome.outcomes import NetworkMiss, Verdict
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
+    from eikon_engine.replay.worker_for import OpenedWorker
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a line works."""
+
+    launched: LaunchedBrowser
+    opened: OpenedWorker
+
+
+class Line:
+    """Do the steps of a mission one by one; mutable, because it is a running thing."""
+
+    def __init__(self, bundle: Bundle, plan: Plan, options: ReplayOptions, place: Place) -> None:
+        """Stand before the first step of a plan that was made from `bundle` with `options`."""
+        self.bundle = bundle
+        self.plan = plan
+        self.iteration = 0
+        """How many steps are done."""
+        self.runner = StepRunner(plan, place.opened.worker, options, place.opened.environment)
+        self.outcomes: tuple[ActionTaken | SkillUsed, ...] = ()
+        """What the steps came to, one each."""
+        self.evaluations: tuple[Evaluation, ...] = ()
+        self.fork: Fork | None = None
+        """Where the way left the recording; None on it."""
+        self.closing = AsyncExitStack()
+        """What belongs to the line, and ends with it."""
+        self._options = options
+        self._place = place
+        self._steps = _steps(plan)
+        self._misses_seen = 0
+        self._seen: dict[int, StateDigest] = {}
+        self._state: StateDigest | None = None
+        self._sight: Sight | None = None
+        self._result: Result | None = None
+        self._torn: str | None = None
+        """What was cut off in its midst, so that nobody knows where the pages stand."""
+        self.is_closed = False
+
+    @property
+    def step_count(self) -> int:
+        """Return how many steps the mission has."""
+        return len(self._steps)
+
+    @property
+    def next(self) -> PlannedStep | None:
+        """Return the step that comes next; None at the end."""
+        return self._steps[self.iteration] if self.iteration < len(self._steps) else None
+
+    def plan_step(self, iteration: int) -> PlannedStep | None:
+        """Return the step that leads to an iteration; None for the start."""
+        return self._steps[iteration - 1] if iteration else None
+
+    @property
+    def worker(self) -> Worker:
+        """Return what performs the actions."""
+        return self._place.opened.worker
+
+    @property
+    def session(self) -> Session:
+        """Return the browser context with everything that belongs to it."""
+        return self._place.opened.session
+
+    @property
+    def opened(self) -> OpenedWorker:
+        """Return the worker with the name of its browser, and the environment."""
+        return self._place.opened
+
+    @property
+    def touched(self) -> bool:
+        """Say whether JavaScript was run by hand: the state may be none that the recording leads to."""
+        return bool(self.evaluations)
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether the line can go on."""
+        return not self.is_closed and self._torn is None and self._place.launched.browser.is_connected()
+
+    @property
+    def seen(self) -> Mapping[int, StateDigest]:
+        """Return what the pages showed after each step, and at the start, before anything was run by hand there."""
+        return self._seen
+
+    @property
+    def way(self) -> Way:
+        """Return what leads here once more."""
+        return Way(bundle=self.bundle, evaluations=self.evaluations, seen=dict(self._seen), fork=self.fork)
+
+    @property
+    def sight(self) -> Sight:
+        """Return what was seen last, after a step or after JavaScript was run."""
+        if self._sight is None:
+            message = "a line is used before its pages were looked at"
+            raise InternalError(message)
+        return self._sight
+
+    def state(self) -> StateDigest:
+        """Return the digests of what was seen last."""
+        if self._state is None:
+            message = "a line is used before its pages were looked at"
+            raise InternalError(message)
+        return self._state
+
+    async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
+        """Do the next step, and yield what a replay tells of it.
+
+        `expected` is what an earlier run saw after it: pages that show something else may be behind, and are looked at
+        again for a while. If left out, that is what was recorded. Whoever stops reading before the end breaks the line.
+
+        Raises:
+            UsageError: all steps are done.
+            BrowserDiedError: the browser went away, or does not answer.
+        """
+        planned = self.next
+        if planned is None:
+            message = f"wanted another step, all {self.step_count} of the mission are done; rewind, or insert one"
+            raise UsageError(message)
+        before, after = _around(self.plan, planned)
+        agrees = None if expected is None else self._shows(expected)
+        with self._under_way(f"step {planned.position}"):
+            for event in before:
+                yield event
+            async with aclosing(replay_step(planned, self.runner, agrees)) as events:
+                async for event in events:
+                    if isinstance(event, ActionTaken | SkillUsed):
+                        self.outcomes = (*self.outcomes, event)
+                    yield event
+            self.iteration += 1
+            self._note_step()
+            if after:
+                yield subgoal_end(after[0], self._verdicts(after[0]))
+            for empty in after[1:]:
+                yield subgoal_start(empty)
+                yield subgoal_end(empty, ())
+
+    async def look(self) -> Sight:
+        """Observe the pages again; the next step finds everything as if nobody had looked.
+
+        Raises:
+            BrowserDiedError: the browser went away.
+        """
+        self._demand_whole()
+        with living(self._place.launched.browser):
+            return await standing.look(self.session)
+
+    async def is_undisturbed(self) -> bool:
+        """Say whether the pages still show what they did when they were seen last."""
+        now, then = self._digest(await self.look(), self._result), self.state()
+        return not {"dom", "url", "title", "storage", "clock"} & set(now.differences(then))
+
+    async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
+        """Run JavaScript in a page: from here on, the line is touched.
+
+        Raises:
+            PageMissingError: the page, or the frame in it, is not open; nothing was run.
+            BrowserDiedError: the browser went away.
+        """
+        self._demand_whole()
+        shown = standing.frame_in(self.session, page, frame)
+        with self._under_way("JavaScript that was run by hand"):
+            evaluated = await standing.evaluate(self.session, shown, expression)
+            self._sight = await standing.look(self.session)
+        self._state = self._digest(self._sight, self._result)
+        evaluation = Evaluation(
+            iteration=self.iteration,
+            page=page,
+            frame=frame,
+            expression=self.session.redactor.text(expression),
+            result=evaluated.result,
+            error=evaluated.error,
+            state=self._state,
+        )
+        self.evaluations = (*self.evaluations, evaluation)
+        return evaluation
+
+    def replan(self, bundle: Bundle) -> None:
+        """Go on with another bundle, whose steps are those that were done as far as some were.
+
+        Raises:
+            UsageError: it has other steps before this place.
+            EikonError: it cannot be replayed, see `plan_replay`; the line goes on as it was.
+        """
+        plan = plan_replay(bundle, self._options)
+        steps = _steps(plan)
+        done = self._steps[: self.iteration]
+        same = len(steps) >= len(done) and all(
+            is_same_deed(one.step, other.step) for one, other in zip(done, steps, strict=False)
+        )
+        if not same:
+            message = f"wanted the {len(done)} steps that are done, {bundle.root} has other ones; rewind before them"
+            raise UsageError(message)
+        self.bundle, self.plan, self._steps = bundle, plan, steps
+        self.runner.follow(plan)
+        self.session.uploads = plan.bundle.files
+
+    async def close(self) -> None:
+        """Close the context; more than once does nothing more."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        await self.closing.aclose()
+
+    async def first_look(self) -> None:
+        """See the pages before the first step."""
+        self._sight = await self.look()
+        self._state = self._seen[0] = self._digest(self._sight, None)
+
+    def _shows(self, expected: StateDigest) -> Agrees:
+        def shows(performed: Performed) -> bool:
+            return performed.sight is None or self._digest(performed.sight, performed.result) == expected
+
+        return shows
+
+    def _note_step(self) -> None:
+        """Take down what the step showed."""
+        event, performed = self.outcomes[-1], self.runner.last
+        self._result = event.outcome.result
+        if isinstance(event, SkillUsed) or self._result is None:
+            output = event.output.model_dump(mode="json") if isinstance(event, SkillUsed) else None
+            self._state = self.state().model_copy(update={"result": result_digest(self._result, output)})
+        else:
+            self._sight = performed.sight if performed is not None and performed.sight is not None else self.sight
+            self._state = self._digest(self._sight, self._result)
+        self._misses_seen = len(self.worker.network().misses)
+        self._seen[self.iteration] = self._state
+
+    def _digest(self, sight: Sight, result: Result | None) -> StateDigest:
+        return digest_of(
+            sight,
+            result=result,
+            misses=self._misses(),
+            masks=(*self.plan.trace.masks, *self._options.masks),
+            page_ms=self.session.rest.now_ms,
+        )
+
+    def _misses(self) -> tuple[NetworkMiss, ...]:
+        return self.worker.network().misses[self._misses_seen :]
+
+    def _verdicts(self, subgoal: PlannedSubgoal) -> list[Verdict]:
+        places = [each.position - 1 for each in subgoal.steps]
+        return [verdict_of(self.outcomes[place]) for place in places if place < len(self.outcomes)]
+
+    @contextmanager
+    def _under_way(self, what: str) -> Iterator[None]:
+        """Be torn from the beginning of something to its end."""
+        self._demand_whole()
+        self._torn = what
+        with living(self._place.launched.browser):
+            yield
+        self._torn = None
+
+    def _demand_whole(self) -> None:
+        if not self._place.launched.browser.is_connected():
+            message = "the browser went away; all pages went with it"
+            raise BrowserDiedError(message)
+        if self._torn is not None or self.is_closed:
+            what = "it is closed" if self._torn is None else f"{self._torn} was cut off"
+            message = f"wanted a mission that can go on, {what}; rewind to an earlier place"
+            raise UsageError(message)
+
+
+async def open_line(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOptions) -> Line:
+    """Open a fresh context in a running browser, and stand there before the first step.
+
+    Raises:
+        EikonError: the bundle cannot be replayed, see `plan_replay` and `worker_in`.
+        BrowserDiedError: the browser went away.
+    """
+    plan = plan_replay(bundle, options)
+    async with AsyncExitStack() as opening:
+        with living(launched.browser):
+            opened = await opening.enter_async_context(worker_in(launched, plan, options))
+            line = Line(bundle, plan, options, Place(launched=launched, opened=opened))
+            await line.first_look()
+        line.closing = opening.pop_all()
+    return line
+
+
+def _steps(plan: Plan) -> tuple[PlannedStep, ...]:
+    return tuple(step for subgoal in plan.subgoals for step in subgoal.steps)
+
+
+def _around(plan: Plan, planned: PlannedStep) -> tuple[list[Event], tuple[PlannedSubgoal, ...]]:
+    """Return what is told before a step, and the subgoals that are over after it: its own, and empty ones at the end.
+
+    Empty subgoals are told before the next one that has steps.
+    """
+    places = [place for place, subgoal in enumerate(plan.subgoals) if subgoal.steps]
+    own = next(place for place in places if planned in plan.subgoals[place].steps)
+    subgoal = plan.subgoals[own]
+    before: list[Event] = []
+    if planned is subgoal.steps[0]:
+        earlier = max((place + 1 for place in places if place < own), default=0)
+        for empty in plan.subgoals[earlier:own]:
+            before += [subgoal_start(empty), subgoal_end(empty, ())]
+        before.append(subgoal_start(subgoal))
+    if planned is not subgoal.steps[-1]:
+        return before, ()
+    return before, plan.subgoals[own:] if own == places[-1] else (subgoal,)

@@ -1,0 +1,200 @@
+"""All lines of a session: one browser, and the ways back to where its mission has been."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.line import open_line
+from eikon_engine.debug.parking import Berth, Parking
+from eikon_engine.debug.state_digest import STATE_LAYERS
+from eikon_engine.errors import RewindNotFaithfulError, UsageError
+from eikon_engine.replay.label import step_label
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.replay.plan import plan_replay
+from eikon_engine.replay.run import find_for, verify_bundle
+from eikon_engine.replay.worker_for import browser_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.state_digest import StateDigest
+    from eikon_engine.debug.way import Evaluation, Way
+    from eikon_engine.outcome.debug_events import RewindWay
+    from eikon_engine.trace.bundle import Bundle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineOptions:
+    """How the lines of a session are made."""
+
+    replay: ReplayOptions = field(default_factory=ReplayOptions)
+    """Secrets, variables, masks, browser and the like; a line is always sealed, and goes on after divergences."""
+    parked: int = 2
+    """How many lines wait at checkpoints, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrived:
+    """A line that was brought to a place, and found equal to what was seen there."""
+
+    line: Line
+    way: RewindWay
+    reexecuted: int
+    """How many steps were done again."""
+    verified: int
+    """How many digests of layers were compared, and were equal."""
+    duration_ms: float
+
+
+class Lines:
+    """Open lines in one browser, and bring them to places."""
+
+    def __init__(self, launched: LaunchedBrowser, options: LineOptions) -> None:
+        """Work in a running browser."""
+        self.launched = launched
+        self._options = replace(options.replay, network="sealed", on_divergence="continue")
+        self._open: list[Line] = []
+        self.parking = Parking(self._bring_fresh, options.parked)
+
+    async def open(self, bundle: Bundle) -> Line:
+        """Open a fresh context before the first step of a bundle.
+
+        Raises:
+            EikonError: the bundle cannot be replayed, see `open_line`.
+        """
+        self._open = [line for line in self._open if not line.is_closed]
+        line = await open_line(self.launched, bundle, self._options)
+        self._open.append(line)
+        return line
+
+    async def at(self, way: Way, iteration: int) -> Arrived:
+        """Bring a line to a place: the nearest one that waits on this way, else one in a fresh context.
+
+        Every step on the way is compared with what was seen there. Other lines are not touched, whatever happens.
+
+        Raises:
+            UsageError: the way has no such iteration.
+            RewindNotFaithfulError: a step showed something else than before.
+            BrowserDiedError: the browser went away.
+        """
+        begin = time.perf_counter()
+        await self.parking.end()
+        steps = plan_replay(way.bundle, self._options).step_count
+        if not 0 <= iteration <= steps:
+            message = f"wanted an iteration from 0 to {steps}, found {iteration}"
+            raise UsageError(message)
+        line = await self._waiting(way, iteration)
+        how: RewindWay = "reexecuted" if line is None else "parked"
+        line = line or await self.open(way.bundle)
+        done = line.iteration
+        verified = await self._bring(line, way, iteration)
+        return Arrived(
+            line=line,
+            way=how,
+            reexecuted=iteration - done,
+            verified=verified,
+            duration_ms=(time.perf_counter() - begin) * 1000,
+        )
+
+    def stand(self, berths: Sequence[Berth]) -> None:
+        """Let lines be made in the background: the session stands still; the first places first."""
+        self.parking.begin(berths)
+
+    async def go_on(self) -> None:
+        """Stop making lines: the browser is needed."""
+        await self.parking.end()
+
+    async def close(self) -> None:
+        """Close all lines."""
+        await self.parking.close()
+        for line in self._open:
+            await line.close()
+
+    async def _waiting(self, way: Way, iteration: int) -> Line | None:
+        """Take a line that waits on the way; one whose pages did not stay as they were is given up."""
+        while (line := self.parking.take(way, iteration)) is not None:
+            if await line.is_undisturbed():
+                line.replan(way.bundle)
+                return line
+            self.parking.leave(line)
+        return None
+
+    async def _bring_fresh(self, berth: Berth) -> Line:
+        line = await self.open(berth.way.bundle)
+        await self._bring(line, berth.way, berth.iteration)
+        return line
+
+    async def _bring(self, line: Line, way: Way, iteration: int) -> int:
+        """Do what is missing; return how many digests were compared. A line that cannot be brought there is closed."""
+        try:
+            line.fork = way.fork
+            verified = _compared(line, way.seen.get(0)) if line.iteration == 0 else 0
+            verified += await _repeat(line, way)
+            while line.iteration < iteration:
+                expected = way.seen.get(line.iteration + 1)
+                async for _ in line.advance(expected):
+                    pass
+                verified += _compared(line, expected) + await _repeat(line, way)
+        except BaseException:
+            self.parking.leave(line)
+            raise
+        return verified
+
+
+@asynccontextmanager
+async def open_lines(bundle: Bundle, options: LineOptions) -> AsyncIterator[Lines]:
+    """Run one browser for all lines of a session on a bundle, and close all of them in the end.
+
+    Raises:
+        EikonError: the bundle cannot be replayed sealed, or there is no browser.
+    """
+    replay = replace(options.replay, network="sealed")
+    plan = plan_replay(bundle, replay)
+    verify_bundle(bundle)
+    async with browser_for(plan, replay, find_for(replay)) as launched:
+        lines = Lines(launched, options)
+        try:
+            yield lines
+        finally:
+            await lines.close()
+
+
+async def _repeat(line: Line, way: Way) -> int:
+    """Run again what was run by hand here; return how many digests were compared."""
+    verified = 0
+    while (again := _due(line, way)) is not None:
+        evaluation = await line.evaluate(again.expression, again.page, again.frame)
+        verified += _demand_equal(line, evaluation.state, again.state)
+    return verified
+
+
+def _due(line: Line, way: Way) -> Evaluation | None:
+    left = way.evaluations[len(line.evaluations) :]
+    return left[0] if left and left[0].iteration == line.iteration else None
+
+
+def _compared(line: Line, expected: StateDigest | None) -> int:
+    return 0 if expected is None else _demand_equal(line, line.state(), expected)
+
+
+def _demand_equal(line: Line, found: StateDigest, wanted: StateDigest) -> int:
+    """Count the layers that are equal, which have to be all.
+
+    Raises:
+        RewindNotFaithfulError: they are not.
+    """
+    differing = found.differences(wanted)
+    if differing:
+        planned = line.plan_step(line.iteration)
+        what = "the start" if planned is None else f"step {line.iteration} ({step_label(planned.step)})"
+        message = (
+            f"wanted {what} to show what it showed before, found another state in {', '.join(differing)}; "
+            "`eikon certify` tells what keeps a bundle from repeating"
+        )
+        raise RewindNotFaithfulError(message)
+    return len(STATE_LAYERS)

@@ -1,0 +1,144 @@
+"""Lines that stand at checkpoints and wait: going back there takes no steps.
+
+A page at rest whose clock stands does nothing, so that a parked line costs memory, and no time of the machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import EikonError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.way import Way
+
+PARK_AFTER_S: Final = 0.2
+"""Wall time for which a session stands still before lines are made: whoever steps on and on is not disturbed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Berth:
+    """A place at which a line is wanted."""
+
+    way: Way
+    iteration: int
+
+
+class Parking:
+    """Keep lines at places, and make them while nothing else goes on; mutable, because it is a running thing."""
+
+    def __init__(self, make: Callable[[Berth], Awaitable[Line]], places: int) -> None:
+        """Keep at most as many lines as there are `places`; `make` brings one to a place in a fresh context."""
+        self._make = make
+        self._places = places
+        self._lines: list[Line] = []
+        """The least recently used first."""
+        self._making: asyncio.Task[None] | None = None
+        self._leaving: set[asyncio.Task[None]] = set()
+        self._hopeless: set[tuple[str, int]] = set()
+        self.faults: list[EikonError] = []
+        """Why lines could not be made; the session has not been touched by that."""
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """Return the lines that wait, the least recently used first."""
+        return tuple(self._lines)
+
+    def holds(self, way: Way, iteration: int) -> bool:
+        """Say whether a line waits at a place."""
+        return any(line.iteration == iteration and leads_to(line, way, iteration) for line in self._lines)
+
+    def begin(self, berths: Sequence[Berth]) -> None:
+        """Make lines for the first of these places in the background, as many as there is room for."""
+        self._forget_dead()
+        if self._making is None and self._places:
+            self._making = asyncio.ensure_future(self._fill(tuple(berths)[: self._places]))
+
+    async def end(self) -> None:
+        """Make nothing more; a line that was being made is given up."""
+        making, self._making = self._making, None
+        if making is not None:
+            making.cancel()
+            with suppress(asyncio.CancelledError):
+                await making
+
+    def take(self, way: Way, iteration: int) -> Line | None:
+        """Give away the line that is nearest before a place of a way; None if there is none."""
+        self._forget_dead()
+        fitting = [line for line in self._lines if leads_to(line, way, iteration)]
+        nearest = max(fitting, key=lambda line: line.iteration, default=None)
+        if nearest is not None:
+            self._lines.remove(nearest)
+        return nearest
+
+    def add(self, line: Line) -> None:
+        """Let a line wait; the least recently used one goes where there are too many."""
+        self._lines.append(line)
+        while len(self._lines) > self._places:
+            self.leave(self._lines.pop(0))
+
+    def leave(self, line: Line) -> None:
+        """Close a line in the background."""
+        task = asyncio.ensure_future(line.close())
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def close(self) -> None:
+        """Close everything that waits."""
+        await self.end()
+        while self._lines:
+            self.leave(self._lines.pop())
+        for fault in await asyncio.gather(*self._leaving, return_exceptions=True):
+            if isinstance(fault, BaseException):
+                raise fault
+
+    async def _fill(self, berths: tuple[Berth, ...]) -> None:
+        """Make the lines that are missing, the first place first."""
+        await asyncio.sleep(PARK_AFTER_S)
+        for berth in berths:
+            place = (berth.way.key(berth.iteration), berth.iteration)
+            if place in self._hopeless or self._touch(berth):
+                continue
+            try:
+                line = await self._make(berth)
+            except EikonError as error:
+                self._hopeless.add(place)
+                self.faults.append(error)
+                continue
+            self.add(line)
+
+    def _touch(self, berth: Berth) -> bool:
+        """Count a line as used, if one waits at a place already; say whether it does."""
+        here = next(
+            (
+                each
+                for each in self._lines
+                if each.iteration == berth.iteration and leads_to(each, berth.way, berth.iteration)
+            ),
+            None,
+        )
+        if here is not None:
+            self._lines.remove(here)
+            self._lines.append(here)
+        return here is not None
+
+    def _forget_dead(self) -> None:
+        for line in [each for each in self._lines if not each.is_whole]:
+            self._lines.remove(line)
+            self.leave(line)
+
+
+def leads_to(line: Line, way: Way, iteration: int) -> bool:
+    """Say whether a line stands on a way, not after an iteration, with everything done that was run by hand there."""
+    here = line.iteration
+    if here > iteration or not line.is_whole or line.way.key(here) != way.key(here):
+        return False
+    done = [each.asked for each in line.evaluations]
+    wanted = [each.asked for each in way.evaluations if each.iteration <= iteration]
+    return wanted[: len(done)] == done and all(each[0] >= here for each in wanted[len(done) :])

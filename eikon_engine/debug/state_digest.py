@@ -1,0 +1,129 @@
+"""What a mission showed at one moment, as one digest a layer: two moments are compared without keeping either."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
+
+from pydantic import Field
+
+from eikon_engine.divergence.masked_requests import compared_misses, without_stored
+from eikon_engine.divergence.masks import mask_observation
+from eikon_engine.trace.mask import RequestPart
+from eikon_engine.trace.record import Record
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.browser.observe import Sight
+    from eikon_engine.outcome.outcomes import NetworkMiss
+    from eikon_engine.trace.execution import Result
+    from eikon_engine.trace.mask import Mask
+    from eikon_engine.trace.observation import Observation
+
+StateLayer: TypeAlias = Literal[
+    "dom", "url", "title", "storage", "target", "network", "console", "dialogs", "clock", "result"
+]
+STATE_LAYERS: tuple[StateLayer, ...] = get_args(StateLayer)
+"""All layers, in the order in which differences are told."""
+
+Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class StateDigest(Record):
+    """SHA-256 of each layer, lower-case hex, of what a replay compares; see `digest_of`."""
+
+    dom: Sha256
+    """Frames of all pages with the digests of their documents, and which pages were opened and closed."""
+    url: Sha256
+    """Addresses of pages and frames, and the documents that were loaded."""
+    title: Sha256
+    storage: Sha256
+    """Cookies and items, without the cookies that end within a day of the real clock."""
+    target: Sha256
+    """Value of the element that the step acted on."""
+    network: Sha256
+    """Keys of the requests of the step, and which of them the recording has no answer for."""
+    console: Sha256
+    dialogs: Sha256
+    """Dialogs with their answers, and downloads."""
+    clock: Sha256
+    """Page time, in whole milliseconds."""
+    result: Sha256
+    """How the step ended."""
+
+    def differences(self, other: StateDigest) -> tuple[StateLayer, ...]:
+        """Return the layers in which two moments differ."""
+        return tuple(layer for layer in STATE_LAYERS if getattr(self, layer) != getattr(other, layer))
+
+
+def digest_of(
+    sight: Sight,
+    *,
+    result: Result | None = None,
+    misses: tuple[NetworkMiss, ...] = (),
+    masks: tuple[Mask, ...] = (),
+    page_ms: float = 0.0,
+) -> StateDigest:
+    """Digest what was seen after a step, without what `masks` name.
+
+    Left out is what replays do not compare: messages of failures, page time that actions took, brief cookies.
+    `page_ms` is the page time at the end of the step, `misses` are those of the step.
+    """
+    seen = _compared(sight, masks)
+    return StateDigest(
+        dom=_digest(
+            [[page.page, [[each.path, each.digest, each.visibility] for each in page.frames]] for page in seen.pages],
+            seen.opened,
+            seen.closed,
+        ),
+        url=_digest(
+            [[page.page, page.url, [each.url for each in page.frames]] for page in seen.pages],
+            [each.model_dump(mode="json") for each in seen.documents],
+        ),
+        title=_digest([[page.page, page.title] for page in seen.pages]),
+        storage=_digest(
+            [each.model_dump(mode="json") for each in seen.storage or () if not each.is_brief],
+        ),
+        target=_digest(None if seen.target is None else seen.target.model_dump(mode="json")),
+        network=_digest(
+            seen.requests,
+            seen.writes,
+            sorted([each.key, each.reason] for each in compared_misses(misses, masks)),
+        ),
+        console=_digest(sorted(seen.console_errors), sorted(seen.page_errors)),
+        dialogs=_digest(
+            [each.model_dump(mode="json") for each in seen.dialogs],
+            [each.model_dump(mode="json") for each in seen.downloads],
+        ),
+        clock=_digest(round(page_ms)),
+        result=result_digest(result),
+    )
+
+
+def result_digest(result: Result | None, output: JsonValue = None) -> str:
+    """Digest how a step ended, and what a skill gave."""
+    if result is None:
+        return _digest(None, output)
+    return _digest([result.kind, getattr(result, "code", None)], output)
+
+
+def _compared(sight: Sight, masks: tuple[Mask, ...]) -> Observation:
+    """Return what was seen without what masks name."""
+    seen = sight.observation
+    if not masks:
+        return seen
+    seen = without_stored(mask_observation(seen, sight.snapshots.get, masks), masks, set())
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+
+    def is_compared(key: str) -> bool:
+        return not any(part.fits(key) for part in parts)
+
+    writes = None if seen.writes is None else tuple(filter(is_compared, seen.writes))
+    return seen.model_copy(update={"requests": tuple(filter(is_compared, seen.requests)), "writes": writes})
+
+
+def _digest(*parts: object) -> str:
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
