@@ -117,7 +117,8 @@ class _Growing:
         named = {each.id for each in branch.checkpoints}
         moments = (
             {branch.fork_iteration, branch.iteration}
-            | {each.iteration for each in (*branch.steps, *branch.checkpoints)}
+            | {each.iteration for each in branch.steps}
+            | {each.iteration for each in branch.checkpoints}
             | {each.fork_iteration for each in forks}
         )
         for iteration in sorted(moments):
