@@ -125,11 +125,15 @@ class Rest:
         """Return the phase in which as many actions are over."""
         return (ACTING_APART_PHASES if self.acts_apart else ACTION_PHASES) * actions
 
-    def skip(self, actions: int) -> None:
-        """Take as many actions for done as the recording had by now, where a replay leaves some out."""
-        if self.phase < self.phases(actions):
+    def stand_after(self, actions: int) -> None:
+        """Stand where the recording had done as many actions, where a replay leaves some out or does more."""
+        if self.phase != self.phases(actions):
             self.phase = self.phases(actions) - 1
             self._turn_phase()
+
+    def settle_from_here(self) -> None:
+        """Let pages come to rest after every action to come, whether an agent waited for them or not."""
+        self.settles_after = self.phase // self.phases(1)
 
     async def begin(self, at_ms: float | None, acts_at_ms: float | None = None) -> None:
         """Begin an action, at the recorded page time if one is given, after everything that came before it.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import heapq
 import time
+from bisect import bisect_right
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -95,7 +96,12 @@ class Schedule:
         heapq.heapify(self._coming)
         self._times = sorted((moment.phase, moment.at_ms) for _, moment in self._coming)
         self._time = 0
+        """How many of them have been due, or came before an action that was put in."""
+        self._phase = 0
+        """The last one in which somebody asked for the next of them."""
         self._waiting: dict[int, _Turn] = {}
+        self.granted: set[int] = set()
+        """Places of everything that was given so far."""
         self._skipped: set[int] = set()
         self._in_vain: int | None = None
         """The last phase in which something was waited for that did not come."""
@@ -108,6 +114,11 @@ class Schedule:
         ledger.standstills.heard.append(self.wake)
         self._background = Background(ledger)
         self._background.begin(self._deliver())
+
+    def give_as_asked(self, given: Callable[[int, Moment], None]) -> None:
+        """Give answers as soon as they are asked for, from now on, and tell of each."""
+        self._given_to = given
+        self.wake()
 
     def never(self, request: Request) -> None:
         """Note a request that gets no answer, as in the recording."""
@@ -162,6 +173,9 @@ class Schedule:
     def next_ms(self) -> float | None:
         """Return the page time of what comes next in this phase, and has not been due yet."""
         here = (self._rest.phase, self._here_ms)
+        if here[0] < self._phase:
+            self._time = bisect_right(self._times, here)
+        self._phase = here[0]
         while self._time < len(self._times) and self._times[self._time] <= here:
             self._time += 1
         if self._time == len(self._times):
@@ -259,6 +273,7 @@ class Schedule:
         in_time = turn.at_once or turn.hurried or blocking or self._is_time(turn.moment)
         self.late += order in self._skipped or not in_time
         self._skipped.discard(order)
+        self.granted.add(order)
         self._delivering = 1
         if self._given_to is not None:
             self._given_to(order, self._rest.moment())

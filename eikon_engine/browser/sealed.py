@@ -15,6 +15,7 @@ from eikon_engine.browser.continuations import Continuation, Continuations, redi
 from eikon_engine.browser.cookies import cookies_on_the_way, lasting
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
 from eikon_engine.browser.frames import frame_of
+from eikon_engine.browser.given import GivenAsAsked
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.schedule import Schedule
@@ -85,6 +86,7 @@ class SealedTraffic:
         self._notes: list[str] = [recording.torn] if recording.torn else []
         self._untamed = UntamedWorkers()
         self._running: _Running | None = None
+        self._given: GivenAsAsked | None = None
 
     async def start(self, session: Session) -> None:
         """Route everything."""
@@ -109,6 +111,24 @@ class SealedTraffic:
             await self._running.sockets.stop()
             await self._running.schedule.stop()
             await self._running.background.stop()
+
+    async def give_as_asked(self) -> GivenAsAsked:
+        """Give answers as they are asked for from now on, as the mission goes another way than its recording.
+
+        Returns when the pages have what they had asked for. Repeated, it changes nothing, and returns the same.
+        """
+        if self._given is None:
+            rest, schedule = self._now.session.rest, self._now.schedule
+            self._given = GivenAsAsked(
+                recording=self._recording,
+                turns=frozenset(moment.order for moment in _moments(self._recording)),
+                before=frozenset(schedule.granted),
+            )
+            self._given_to = self._given.moments.__setitem__
+            schedule.give_as_asked(self._given_to)
+            rest.settle_from_here()
+            await rest.quiesce()
+        return self._given
 
     def is_continuation(self, request: Request) -> bool:
         """Say whether a request is our own navigation to where a recorded redirect led."""
@@ -179,6 +199,8 @@ class SealedTraffic:
         self._asked_for(match.exchange)
         waits_in_vain = match.exchange.given_up and not _is_main_document(request)
         if match.exchange.pending or (self._given_to is not None and waits_in_vain):
+            if self._given is not None:
+                self._given.in_vain.add(match.exchange.ordinal)
             self._now.schedule.never(request)
             session.ledger.changed.set()
         elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:

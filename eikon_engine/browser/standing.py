@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.observe import Sight
     from eikon_engine.browser.session import Session
+    from eikon_engine.trace.start_state import StorageState
 
 EVALUATION_S: Final = 5.0
 """Wall time after which JavaScript that was run by hand counts as waiting: page time stands still meanwhile."""
@@ -79,6 +81,23 @@ async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated
     return evaluated
 
 
+async def storage_state(session: Session) -> StorageState:
+    """Take down what the browser keeps, without secrets: cookies, and `localStorage` of the documents that are open.
+
+    What is kept for other sites is left out: it can be read in documents of theirs alone, and none is opened for that.
+    """
+    frames = [frame for _, page in session.ledger.open_pages() for _, frame in frame_tree(page.main_frame)]
+    read = await asyncio.gather(*(_local_storage(frame) for frame in frames))
+    origins = [
+        {"origin": origin, "localStorage": [{"name": name, "value": value} for name, value in sorted(items)]}
+        for origin, items in sorted(dict(each for each in read if each is not None).items())
+        if items
+    ]
+    cookies = await session.context.cookies()
+    state = session.redactor.redact_texts(json.loads(json.dumps({"cookies": cookies, "origins": origins})))
+    return state if isinstance(state, dict) else {}
+
+
 @contextmanager
 def living(browser: Browser) -> Iterator[None]:
     """Say of whatever goes wrong in a browser that is gone that it is gone.
@@ -111,6 +130,18 @@ async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:
             raise BrowserDiedError("the browser went away while JavaScript was run") from error
         return Evaluated(result=None, error=clean(session, first_line(error.message)))
     return Evaluated(result=from_json(clean(session, text)))
+
+
+async def _local_storage(frame: Frame) -> tuple[str, list[tuple[str, str]]] | None:
+    """Read what a document keeps; None for one that may keep nothing, or is going."""
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(EVALUATION_S):
+            origin, items = await frame.evaluate("() => [location.origin, Object.entries(localStorage)]")
+    except (Error, TimeoutError):
+        return None
+    return str(origin), [(str(name), str(value)) for name, value in items]
 
 
 def frame_in(session: Session, page: int, path: str) -> Frame:

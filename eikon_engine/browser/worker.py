@@ -142,7 +142,7 @@ class BrowserWorker:
         self, action: Action, recorded: Observation | Timing | None, agrees: Agrees | None, timing: Timing | None
     ) -> Performed:
         if timing is not None:
-            self.session.rest.skip(timing.actions_before)
+            self.session.rest.stand_after(timing.actions_before)
         await self.session.rest.begin(*self._begin_ms(recorded))
         armed = len(self.session.ledger.answers)
         deed, error = await self._perform(action)

@@ -101,10 +101,15 @@ class Draft:
 
     @property
     def is_of_agent(self) -> bool:
-        """Say whether an agent was watched, whose recording has no baselines of its own."""
-        actions = (each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken)
+        """Say whether an agent was watched, whose recording has no baselines of its own.
+
+        A mission that was edited, and has a timeline for that, may leave out what was recorded.
+        """
+        actions = [each for subgoal in self.original.subgoal_traces for each in subgoal.actions_taken]
         unsettled = any(each.observation is not None and not each.observation.settled for each in actions)
-        return unsettled or (self.original.network is not None and bool(self.original.network.timeline))
+        if unsettled or self.original.network is None:
+            return unsettled
+        return bool(self.original.network.timeline) and all(each.timing is None for each in actions)
 
     def settle(
         self, agreements: Sequence[ActionAgreement], runs: Sequence[RunSeen], timeline: tuple[Moved, ...]

@@ -26,6 +26,13 @@ class _Ways(TypedDict):
     saved: Path | None
 
 
+class _Insertion(_Ways):
+    """Where an action goes, and what becomes of the change."""
+
+    before: str | None
+    after: str | None
+
+
 class _NewSubgoal(TypedDict):
     """What becomes of the later part of a subgoal."""
 
@@ -132,6 +139,27 @@ def delete_command(bundle: Path, *, steps: tuple[str, ...], reason: str, **ways:
 
     operations = tuple(make_edit(DeleteStep, step=step, reason=reason) for step in steps)
     _conclude(bundle, _read(bundle), operations, ways)
+
+
+@trace_command.command("insert", context_settings=HELP)
+@BUNDLE
+@click.argument("action")
+@click.option("--before", metavar="STEP", help="The step in front of which it is done.")
+@click.option("--after", metavar="STEP", help="The step behind which it is done.")
+@click.option("--id", "name", help="Id of the new step.  [default: that of its attempt, with a number]")
+@_REASON
+@_goes_somewhere
+def insert_command(bundle: Path, *, action: str, name: str | None, reason: str, **rest: Unpack[_Insertion]) -> None:
+    """Do one action more in BUNDLE, in front of a step or behind it.
+
+    ACTION is one as `eikon trace show BUNDLE STEP` prints it, such as '{"type": "press", "key": "Tab"}'.
+    """
+    from eikon_engine.edit.assignments import demand_one_place, make_insertion, read_action
+
+    beside = demand_one_place(rest["before"], rest["after"])
+    trace = _read(bundle)
+    edit = make_insertion(trace, beside, read_action(action), reason=reason, name=name)
+    _conclude(bundle, trace, (edit,), {"output": rest["output"], "saved": rest["saved"]})
 
 
 @trace_command.command("split", context_settings=HELP)

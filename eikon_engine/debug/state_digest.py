@@ -14,6 +14,8 @@ from eikon_engine.trace.mask import RequestPart
 from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pydantic import JsonValue
 
     from eikon_engine.browser.observe import Sight
@@ -72,31 +74,24 @@ def digest_of(
     `page_ms` is the page time at the end of the step, `misses` are those of the step.
     """
     seen = _compared(sight, masks)
+    pages = seen.pages
     return StateDigest(
         dom=_digest(
-            [[page.page, [[each.path, each.digest, each.visibility] for each in page.frames]] for page in seen.pages],
+            [(page.page, [(each.path, each.digest, each.visibility) for each in page.frames]) for page in pages],
             seen.opened,
             seen.closed,
         ),
         url=_digest(
-            [[page.page, page.url, [each.url for each in page.frames]] for page in seen.pages],
-            [each.model_dump(mode="json") for each in seen.documents],
+            [(page.page, page.url, [each.url for each in page.frames]) for page in pages], _plain(seen.documents)
         ),
-        title=_digest([[page.page, page.title] for page in seen.pages]),
-        storage=_digest(
-            [each.model_dump(mode="json") for each in seen.storage or () if not each.is_brief],
-        ),
-        target=_digest(None if seen.target is None else seen.target.model_dump(mode="json")),
+        title=_digest([(page.page, page.title) for page in pages]),
+        storage=_digest(_plain(each for each in seen.storage or () if not each.is_brief)),
+        target=_digest(_plain([] if seen.target is None else [seen.target])),
         network=_digest(
-            seen.requests,
-            seen.writes,
-            sorted([each.key, each.reason] for each in compared_misses(misses, masks)),
+            seen.requests, seen.writes, sorted((each.key, each.reason) for each in compared_misses(misses, masks))
         ),
         console=_digest(sorted(seen.console_errors), sorted(seen.page_errors)),
-        dialogs=_digest(
-            [each.model_dump(mode="json") for each in seen.dialogs],
-            [each.model_dump(mode="json") for each in seen.downloads],
-        ),
+        dialogs=_digest(_plain(seen.dialogs), _plain(seen.downloads)),
         clock=_digest(round(page_ms)),
         result=result_digest(result),
     )
@@ -122,6 +117,10 @@ def _compared(sight: Sight, masks: tuple[Mask, ...]) -> Observation:
 
     writes = None if seen.writes is None else tuple(filter(is_compared, seen.writes))
     return seen.model_copy(update={"requests": tuple(filter(is_compared, seen.requests)), "writes": writes})
+
+
+def _plain(values: Iterable[Record]) -> list[JsonValue]:
+    return [each.model_dump(mode="json") for each in values]
 
 
 def _digest(*parts: object) -> str:

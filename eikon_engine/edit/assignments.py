@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from itertools import islice, product
-from typing import TYPE_CHECKING, Final, TypeVar
+from itertools import count, islice, product
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from eikon_engine.errors import TraceFieldError, UsageError
-from eikon_engine.trace.edits import DeleteStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
+from eikon_engine.trace.actions import Action
+from eikon_engine.trace.edits import DeleteStep, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
+from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.located import locate, positions
 from eikon_engine.trace.patch import TracePatch, apply_patch
 from eikon_engine.trace.variables import demand_names, demand_whole, names_in
 
@@ -20,8 +23,11 @@ if TYPE_CHECKING:
 
     from eikon_engine.trace.execution import ExecutionTrace
 
-MadeEdit = TypeVar("MadeEdit", SetFields, SetVariable, DeleteStep, SplitAttempt, MergeAttempts)
+MadeEdit = TypeVar("MadeEdit", SetFields, SetVariable, DeleteStep, InsertStep, SplitAttempt, MergeAttempts)
 
+Place: TypeAlias = Literal["before", "after"]
+
+_ACTION: Final[TypeAdapter[Action]] = TypeAdapter(Action)
 MOST_READINGS: Final = 64
 """Ways to read several values, each as JSON or as text, that are tried."""
 
@@ -56,6 +62,64 @@ def read_fields(
             return edit
     assert refused is not None  # noqa: S101 - there is one reading at least
     raise refused
+
+
+def read_action(text: str) -> Action:
+    """Read an action as it stands in a trace: a JSON object with its type and fields.
+
+    Raises:
+        TraceSyntaxError: it is no JSON.
+        TraceFieldError: it is no action.
+        UsageError: it has half a character.
+    """
+    demand_whole(text, "ACTION")
+    try:
+        return _ACTION.validate_json(text)
+    except ValidationError as error:
+        raise trace_error(error, text.encode(), "ACTION") from error
+
+
+def make_insertion(
+    trace: ExecutionTrace, beside: tuple[str, Place], action: Action, *, reason: str, name: str | None = None
+) -> InsertStep:
+    """Make the edit that puts an action beside a step, with a new id in the attempt of that step if none is given.
+
+    Raises:
+        TraceFieldError: there is no such step.
+        UsageError: something of it can stand in no file.
+    """
+    step, place = beside
+    return make_edit(
+        InsertStep,
+        step=step,
+        place=place,
+        id=name or free_step_id(trace, locate(trace, step).attempt.id),
+        action=action,
+        reason=reason,
+    )
+
+
+def demand_one_place(before: str | None, after: str | None) -> tuple[str, Place]:
+    """Return the step beside which something is put, and where.
+
+    Raises:
+        UsageError: no step is named, or two are.
+    """
+    match before, after:
+        case str(step), None:
+            return step, "before"
+        case None, str(step):
+            return step, "after"
+        case _:
+            found = "neither" if before is None else "both"
+            message = f"wanted one of --before STEP and --after STEP, found {found}"
+            raise UsageError(message)
+
+
+def free_step_id(trace: ExecutionTrace, attempt: str) -> str:
+    """Return an id for a new action of an attempt: the first one that is free."""
+    used = {step.id for _, step in positions(trace)}
+    return next(name for number in count(1) if (name := f"{attempt}_inserted_{number:03d}") not in used)
 
 
 def make_edit(kind: type[MadeEdit], **fields: object) -> MadeEdit:

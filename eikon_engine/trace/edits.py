@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import Field
 
+from eikon_engine.trace.actions import Action
 from eikon_engine.trace.execution import VariableName
 from eikon_engine.trace.record import FiniteJson, Record
 
@@ -29,6 +30,20 @@ class DeleteStep(Record):
     kind: Literal["delete_step"] = "delete_step"
     step: str
     """Id of an action, a skill or an attempt."""
+    reason: str = Field(min_length=1)
+
+
+class InsertStep(Record):
+    """Do one action more: in front of a step, or behind it, in the attempt of that step."""
+
+    kind: Literal["insert_step"] = "insert_step"
+    step: str
+    """Id of the action or skill beside which it comes."""
+    place: Literal["before", "after"] = "before"
+    id: str = Field(min_length=1)
+    """Of the new action."""
+    action: Action
+    """Without the elements that it hits, which only a run can tell."""
     reason: str = Field(min_length=1)
 
 
@@ -69,7 +84,7 @@ class SetVariable(Record):
     reason: str = Field(min_length=1)
 
 
-Edit: TypeAlias = SetFields | DeleteStep | SplitAttempt | MergeAttempts | SetVariable
+Edit: TypeAlias = SetFields | DeleteStep | InsertStep | SplitAttempt | MergeAttempts | SetVariable
 
 
 def describe_edit(edit: Edit) -> str:
@@ -79,6 +94,8 @@ def describe_edit(edit: Edit) -> str:
             return f"set {', '.join(fields)} of {step or 'the trace'}"
         case DeleteStep(step=step):
             return f"delete {step}"
+        case InsertStep(step=step, place=place, id=name, action=action):
+            return f"insert {name} ({action.type.replace('_', ' ')}) {place} {step}"
         case SplitAttempt(attempt=attempt, before=before):
             return f"split {attempt} before {before}"
         case MergeAttempts(first=first, second=second):

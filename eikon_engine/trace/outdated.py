@@ -31,13 +31,24 @@ def forget_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     The action itself keeps the element that it hits: the pages before it are those of the recording. When things were
     done stays known, as the recorded network has the same timeline.
     """
-    later = {id(each) for each in _from(trace, step)[1:]}
+    later = _from(trace, step)
+    return _forget(trace, later, known=step)
+
+
+def forget_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Drop what was recorded of a step and of all after it: the pages before it are not those of the recording."""
+    return _forget(trace, _from(trace, step), known=None)
+
+
+def _forget(trace: ExecutionTrace, steps: list[Step], known: Step | None) -> ExecutionTrace:
+    """Drop what was recorded of some steps; the elements that `known` hits are kept."""
+    outdated = {id(each) for each in steps}
     timings = _timings(trace)
 
     def forget(action: ActionTrace) -> ActionTrace:
-        if id(action) not in later and action is not step:
+        if id(action) not in outdated:
             return action
-        kept = action.action if action is step else without_identities(action.action)
+        kept = action.action if action is known else without_identities(action.action)
         update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(action))}
         return action.model_copy(update=update)
 
@@ -52,13 +63,33 @@ def forget_own(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:
 
 def time_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
     """Let all actions after a step know when they were done in the recording, whatever becomes of that step."""
-    later = {id(each) for each in _from(trace, step)[1:]}
+    return _time(trace, _from(trace, step)[1:])
+
+
+def time_from(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
+    """Let a step and all after it know when they were done in the recording, whatever comes in front of them."""
+    return _time(trace, _from(trace, step))
+
+
+def _time(trace: ExecutionTrace, steps: list[Step]) -> ExecutionTrace:
+    later = {id(each) for each in steps}
     timings = _timings(trace)
 
     def time(action: ActionTrace) -> ActionTrace:
         return action.model_copy(update={"timing": timings.get(id(action))}) if id(action) in later else action
 
     return with_actions(trace, time)
+
+
+def actions_before(trace: ExecutionTrace, step: Step | None) -> int:
+    """Count the actions that the recording performed before a step, or in all: its place in the recorded network."""
+    performed = {id(each) for each in _performed(trace)}
+    timings = _timings(trace)
+    later = [] if step is None else [each for each in _from(trace, step) if id(each) in performed]
+    if later:
+        return timings[id(later[0])].actions_before
+    last = max((timing.actions_before for timing in timings.values()), default=-1)
+    return last + 1
 
 
 def _from(trace: ExecutionTrace, step: Step) -> list[Step]:
@@ -68,9 +99,12 @@ def _from(trace: ExecutionTrace, step: Step) -> list[Step]:
 
 def _timings(trace: ExecutionTrace) -> dict[int, Timing]:
     """Return when each action that was performed was done, by its identity as an object."""
-    performed = [step for _, step in positions(trace) if isinstance(step, ActionTrace)]
-    performed = [step for step in performed if not isinstance(step.result, Blocked)]
-    return {id(step): _timing(step, number) for number, step in enumerate(performed)}
+    return {id(step): _timing(step, number) for number, step in enumerate(_performed(trace))}
+
+
+def _performed(trace: ExecutionTrace) -> list[ActionTrace]:
+    actions = (step for _, step in positions(trace) if isinstance(step, ActionTrace))
+    return [action for action in actions if not isinstance(action.result, Blocked)]
 
 
 def _timing(action: ActionTrace, actions_before: int) -> Timing:

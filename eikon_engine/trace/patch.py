@@ -13,6 +13,7 @@ from eikon_engine.trace.edit_fields import set_fields, set_variable
 from eikon_engine.trace.edits import (
     DeleteStep,
     Edit,
+    InsertStep,
     MergeAttempts,
     SetFields,
     SetVariable,
@@ -21,6 +22,7 @@ from eikon_engine.trace.edits import (
 )
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Result
+from eikon_engine.trace.insert_step import insert_step
 from eikon_engine.trace.mask import Mask, describe_mask
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput, set_page_intent, set_skill_output
 from eikon_engine.trace.observation import Observation
@@ -106,6 +108,7 @@ Operation: TypeAlias = Annotated[
     | SetPageIntent
     | SetFields
     | DeleteStep
+    | InsertStep
     | SplitAttempt
     | MergeAttempts
     | SetVariable,
@@ -222,6 +225,8 @@ def _edited(trace: ExecutionTrace, edit: Edit) -> ExecutionTrace:
             return set_fields(trace, edit)
         case DeleteStep():
             return delete_step(trace, edit)
+        case InsertStep():
+            return insert_step(trace, edit)
         case SplitAttempt():
             return split_attempt(trace, edit)
         case MergeAttempts():

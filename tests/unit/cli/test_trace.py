@@ -13,7 +13,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.cli.trace import trace_command
-from eikon_engine.errors import EikonError, OutputError, TraceFieldError, TraceMissingError, UsageError
+from eikon_engine.errors import (
+    EikonError,
+    OutputError,
+    TraceFieldError,
+    TraceMissingError,
+    TraceSyntaxError,
+    UsageError,
+)
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import TracePatch
 from eikon_engine.trace.serializer import parse_trace, trace_bytes
@@ -133,6 +140,33 @@ def test_what_cannot_be_done_is_one_line(
     assert contents(shop) == before
 
 
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (('{"type": "press"}', "--before", TYPE), TraceFieldError, "ACTION: key"),
+        (("press", "--before", TYPE), TraceSyntaxError, "ACTION"),
+        (('{"type": "jump"}', "--before", TYPE), TraceFieldError, "ACTION: type"),
+        (('{"type": "press", "key": "Tab"}',), UsageError, "found neither"),
+        (('{"type": "press", "key": "Tab"}', "--before", TYPE, "--after", TYPE), UsageError, "found both"),
+        (('{"type": "press", "key": "Tab"}', "--before", TYPE, "--id", TYPE), TraceFieldError, "which is taken"),
+    ],
+)
+def test_an_insertion_that_is_none_is_refused(
+    arguments: tuple[str, ...], error: type[EikonError], message: str
+) -> None:
+    """One line says what was wanted, and found."""
+    with pytest.raises(error, match=message):
+        run("insert", SHOP, *arguments)
+
+
+def test_an_action_is_inserted_into_a_copy(tmp_path: Path) -> None:
+    """It has an id of its own, and stands where it was put."""
+    run("insert", SHOP, '{"type": "press", "key": "Tab"}', "--after", TYPE, "-o", tmp_path / "copy")
+
+    steps = open_bundle(tmp_path / "copy").trace.subgoal_traces[1].steps
+    assert [step.id for step in steps][2:4] == [TYPE, "find_banana__attempt_1_inserted_001"]
+
+
 def test_braces_that_are_no_variable_are_told() -> None:
     """A name that was forgotten to declare is typed as it stands, which is said."""
     assert "{{fruit}} is no variable of the trace" in run("set", SHOP, TYPE, "action.text={{fruit}}").stderr
@@ -156,6 +190,9 @@ LINES = st.one_of(
     st.tuples(st.just("set"), STEPS, st.just("action.text={{a}}"), st.just("--var"), st.sampled_from(["a", "a=x"])),
     st.tuples(st.just("split"), STEPS, st.just("--before"), STEPS, st.just("--description"), st.just("x")),
     st.tuples(st.just("merge"), STEPS, STEPS),
+    st.tuples(
+        st.just("insert"), st.just('{"type": "press", "key": "Tab"}'), st.sampled_from(["--before", "--after"]), STEPS
+    ),
 )
 
 

@@ -1,0 +1,73 @@
+"""Let a branch do other things: steps left out, changed, put in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.branches.branch import with_operations
+from eikon_engine.edit.assignments import make_edit, make_insertion
+from eikon_engine.errors import BranchError
+from eikon_engine.trace.edits import DeleteStep, SetFields
+from eikon_engine.trace.outdated import without_identities
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.located import Step
+
+
+def skip(branch: Branch, iteration: int, reason: str) -> Branch:
+    """Leave a step out.
+
+    Raises:
+        BranchError: it is one of the parent's, or there is none.
+    """
+    step = _own_step(branch, iteration)
+    return with_operations(branch, [make_edit(DeleteStep, step=step.id, reason=reason)])
+
+
+def edit(branch: Branch, iteration: int, fields: Mapping[str, JsonValue], reason: str) -> Branch:
+    """Give fields of a step other values; they are named as `eikon trace set` names them.
+
+    Raises:
+        BranchError: the step is one of the parent's, or there is none.
+        TraceFieldError: there is no such field, or the value does not fit it.
+    """
+    step = _own_step(branch, iteration)
+    return with_operations(branch, [make_edit(SetFields, step=step.id, fields=dict(fields), reason=reason)])
+
+
+def insert(branch: Branch, iteration: int, action: Action, reason: str) -> Branch:
+    """Put an action in front of a step; behind the last one, if `iteration` is one more than there are.
+
+    Raises:
+        BranchError: the step is one of the parent's, or there is none.
+    """
+    steps = branch.steps
+    if not steps:
+        message = f"branch {branch.file.name} has no steps left beside which another one could come; make a new branch"
+        raise BranchError(message)
+    at_end = iteration == len(steps) + 1
+    beside = steps[-1] if at_end else _own_step(branch, iteration)
+    new = make_insertion(
+        branch.trace, (beside.id, "after" if at_end else "before"), without_identities(action), reason=reason
+    )
+    return with_operations(branch, [new])
+
+
+def _own_step(branch: Branch, iteration: int) -> Step:
+    steps, file = branch.steps, branch.file
+    if not 1 <= iteration <= len(steps):
+        message = f"wanted a step of branch {file.name}, from 1 to {len(steps)}, found {iteration}; name one of them"
+        raise BranchError(message)
+    if iteration <= file.fork_iteration:
+        message = (
+            f"wanted a step of branch {file.name} after its fork at iteration {file.fork_iteration}, found step "
+            f"{iteration}, which is one of {file.parent}; make a branch at a checkpoint before it"
+        )
+        raise BranchError(message)
+    return steps[iteration - 1]

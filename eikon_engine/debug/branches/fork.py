@@ -1,0 +1,122 @@
+"""Let another way begin: a copy of the bundle that it leaves."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.branches.branch import (
+    BRANCH_FILE,
+    ORIGIN_FILE,
+    BranchFile,
+    demand_name,
+    is_branch,
+    open_branch,
+    read_branch_file,
+    write_branch_file,
+)
+from eikon_engine.edit.changed_copy import write_changed_copy
+from eikon_engine.errors import BranchError, OutputError
+from eikon_engine.trace.patch import TracePatch, apply_patch, variables_patch
+from eikon_engine.trace.serializer import read_trace, trace_bytes, write_trace
+from eikon_engine.trace.whole_file import cannot_write
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ExecutionTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fork:
+    """A branch to be made."""
+
+    name: str
+    parent: str
+    """Name of the branch that it leaves."""
+    fork_point: str
+    """Id of the checkpoint."""
+    iteration: int
+    """How many steps are done there."""
+    created: datetime
+    is_live: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Values with which the session replays; they are those of the branch."""
+
+
+def fork(parent: Bundle, folder: Path, wanted: Fork) -> Branch:
+    """Make a branch of a bundle, which may be one itself, at `folder / wanted.name`, whole or not at all.
+
+    Raises:
+        BranchError: the name is taken or can be none, or the bundle has less steps.
+        OutputError: the folder cannot be written.
+        TraceError: the bundle cannot be read.
+    """
+    root = folder / demand_name(wanted.name)
+    steps = sum(len(attempt.steps) for attempt in parent.trace.subgoal_traces)
+    if root.exists():
+        message = f"{root}: wanted a new branch, there is one called {wanted.name} already; choose another name"
+        raise BranchError(message)
+    if wanted.iteration > steps:
+        message = f"wanted a fork after {wanted.iteration} steps, {parent.root} has {steps}; fork earlier"
+        raise BranchError(message)
+    origin, known = _origin(parent)
+    before = apply_patch(origin, known)
+    new = variables_patch(before, wanted.variables)
+    patch = TracePatch(operations=(*known.operations, *new.operations))
+    file = BranchFile(
+        name=wanted.name,
+        parent=wanted.parent,
+        parent_sha256=hashlib.sha256(trace_bytes(parent.trace)).hexdigest(),
+        fork_point=wanted.fork_point,
+        fork_iteration=wanted.iteration,
+        created=wanted.created,
+        is_live=wanted.is_live,
+        patch=patch,
+    )
+    _write(parent, root, file, origin)
+    return open_branch(root)
+
+
+def _origin(parent: Bundle) -> tuple[ExecutionTrace, TracePatch]:
+    """Return the recording behind a bundle, and what was changed since."""
+    if not is_branch(parent.root):
+        return parent.trace, TracePatch()
+    return read_trace(parent.root / ORIGIN_FILE), read_branch_file(parent.root).patch
+
+
+def _write(parent: Bundle, root: Path, file: BranchFile, origin: ExecutionTrace) -> None:
+    """Write a branch beside its place, then move it there: what was killed on the way is none."""
+    try:
+        root.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{root.name}.", dir=root.parent) as scratch:
+            fresh = Path(scratch) / root.name
+            write_changed_copy(parent.root, apply_patch(origin, file.patch), fresh)
+            (fresh / BRANCH_FILE).unlink(missing_ok=True)
+            write_trace(origin, fresh / ORIGIN_FILE)
+            write_branch_file(fresh, file)
+            os.rename(fresh, root)  # noqa: PTH104 - a folder that is there meanwhile is not replaced
+    except OSError as error:
+        raise OutputError(cannot_write(root, error)) from error
+
+
+def delete_branch(branch: Branch) -> None:
+    """Remove a branch with everything in it.
+
+    Raises:
+        OutputError: it cannot be removed.
+    """
+    root = branch.bundle.root
+    try:
+        (root / BRANCH_FILE).unlink(missing_ok=True)
+        shutil.rmtree(root)
+    except OSError as error:
+        raise OutputError(cannot_write(root, error)) from error

@@ -1,0 +1,112 @@
+"""The timeline of a mission that left its recording: what came before keeps its moments, the rest has new ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from eikon_engine.trace.timeline import Moved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Set as AbstractSet
+
+    from eikon_engine.network.moment import Moment
+    from eikon_engine.network.store import NetworkRecording
+
+BEFORE, SINCE, TO_COME = range(3)
+
+
+class Given(NamedTuple):
+    """What a replay gave that left its recording, by places in the recording as that replay had it."""
+
+    before: AbstractSet[int]
+    """Given at its recorded moment, until the mission went another way."""
+    since: Mapping[int, Moment]
+    """Given since, and when."""
+    turns: AbstractSet[int]
+    """What is given apart; anything else comes with what came before it."""
+    in_vain: AbstractSet[int]
+    """Ordinals of exchanges that were asked for since, and never answered."""
+
+
+class _Placed(NamedTuple):
+    part: int
+    """Before the mission went another way, since then, or not yet."""
+    order: int
+    """Among those of the part."""
+    behind: int
+    """How many of the same thing come between it and what it comes with; negative in front of that."""
+    was: int
+    moment: Moment
+
+
+def other_way(stored: NetworkRecording, played: NetworkRecording, given: Given) -> tuple[Moved, ...]:
+    """Return the timeline of a mission that was replayed from `played`, for a bundle whose network is `stored`.
+
+    Both hold the same exchanges and sockets; `played` may hold less, and have other moments. What nobody asked for
+    comes last, and keeps its time.
+    """
+    places = [
+        placed
+        for was, now in _pairs(stored, played, given.in_vain)
+        for placed in _placed(list(zip(was, now, strict=True)), given)
+    ]
+    places.sort()
+    return tuple(
+        Moved(was=each.was, order=order, at_ms=each.moment.at_ms, phase=each.moment.phase)
+        for order, each in enumerate(places)
+    )
+
+
+def _pairs(
+    stored: NetworkRecording, played: NetworkRecording, in_vain: AbstractSet[int]
+) -> Iterator[tuple[list[int], list[Moment]]]:
+    """Yield what belongs together: its places as stored, and its moments as played."""
+    exchanges = {each.ordinal: each for each in stored.exchanges}
+    for exchange in played.exchanges:
+        if exchange.moment is None or exchange.ordinal in in_vain:
+            pieces_only = () if exchange.ordinal in in_vain else exchange.pieces
+            now = [piece.moment for piece in pieces_only]
+        else:
+            now = [*(piece.moment for piece in exchange.pieces), exchange.moment]
+        ours = exchanges[exchange.ordinal]
+        ends = () if ours.moment is None else (ours.moment,)
+        was = [moment.order for moment in (*(piece.moment for piece in ours.pieces), *ends)]
+        yield _unique(was[: len(now)], now)
+    sockets = {event.socket for event in played.sockets}
+    for socket in sorted(sockets):
+        now = [event.moment for event in played.sockets if event.socket == socket]
+        yield _unique([event.moment.order for event in stored.sockets if event.socket == socket], now)
+
+
+def _unique(was: Iterable[int], now: Iterable[Moment]) -> tuple[list[int], list[Moment]]:
+    """Take each place once: the first bytes of a body may come with its headers."""
+    pairs = dict(zip(was, now, strict=True))
+    return list(pairs), list(pairs.values())
+
+
+def _placed(pairs: list[tuple[int, Moment]], given: Given) -> Iterator[_Placed]:
+    """Place what belongs together: what has no turn of its own behind what has, or in front of the first that has."""
+    own = {was: _own(was, moment, given) for was, moment in pairs}
+    anchors = [place for place in own.values() if place is not None]
+    if not anchors:
+        yield from (_Placed(TO_COME, moment.order, 0, was, moment) for was, moment in pairs)
+        return
+    names = [was for was, _ in pairs]
+    first = next(number for number, was in enumerate(names) if own[was] is not None)
+    anchor, behind = anchors[0], -first
+    for was in names:
+        place = own[was]
+        anchor, behind = (anchor, behind) if place is None else (place, 0)
+        yield anchor._replace(was=was, behind=behind)
+        behind += 1
+
+
+def _own(was: int, moment: Moment, given: Given) -> _Placed | None:
+    """Return the place of what was given, or is to be given, apart."""
+    if moment.order in given.since:
+        new = given.since[moment.order]
+        return _Placed(SINCE, new.order, 0, was, new)
+    if moment.order in given.before:
+        return _Placed(BEFORE, moment.order, 0, was, moment)
+    return _Placed(TO_COME, moment.order, 0, was, moment) if moment.order in given.turns else None
