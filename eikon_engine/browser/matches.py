@@ -12,7 +12,8 @@ from eikon_engine.browser.frames import frame_path
 from eikon_engine.browser.look import ANSWER_S, WENT_AWAY, has_document
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.playwright_errors import translate
-from eikon_engine.errors import ActionError, PageMissingError
+from eikon_engine.browser.standing import frame_in
+from eikon_engine.errors import ActionError, BrowserDiedError
 
 if TYPE_CHECKING:
     from playwright.async_api import Frame
@@ -56,16 +57,7 @@ async def matches_in(session: Session, selector: str, page: int, frame: str = ""
         PageMissingError: the page, or its frame, is not open.
         ActionError: the selector is none, or the page does not answer.
     """
-    shown = session.page(page)
-    if shown is None:
-        message = f"wanted page {page}, found no open page of this number"
-        raise PageMissingError(message)
-    found = next((each for each in shown.frames if frame_path(each) == frame), None)
-    if found is None:
-        paths = ", ".join(repr(frame_path(each)) for each in shown.frames[1:]) or "no inner frames"
-        message = f"wanted frame {frame!r} of page {page}, found {paths}"
-        raise PageMissingError(message)
-    matches = await _ask(session, found, selector, page)
+    matches = await _ask(session, frame_in(session, page, frame), selector, page)
     if matches is None:
         message = f"page {page} is going to another document; ask again when that has come"
         raise ActionError(message)
@@ -101,6 +93,9 @@ async def _ask(session: Session, frame: Frame, selector: str, page: int) -> Matc
         message = f"page {page} has not answered within {ANSWER_S:.0f} s"
         raise ActionError(message) from error
     except Error as error:
+        if session.ledger.crashed:
+            message = f"the browser went away while {selector} was looked for"
+            raise BrowserDiedError(message) from error
         if re.search(WENT_AWAY, error.message):
             return None
         raise translate(error, f"looking for {selector}") from error

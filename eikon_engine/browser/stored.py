@@ -30,12 +30,39 @@ _READ: Final = """() => {
 }"""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredValue:
+    """One thing that is kept, with its value, for people who look at a page."""
+
+    kind: Literal["cookie", "local", "session"]
+    place: str
+    name: str
+    value: str
+    """Without secrets."""
+    page: int | None
+    """As `StoredItem.page`."""
+
+
 async def stored_items(session: Session) -> tuple[StoredItem, ...]:
     """Return what is kept for all open pages; a page that is going says nothing of its own."""
-    pages = session.ledger.open_pages()
-    cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each, session) for each in pages))
-    found = {each.sort_key: each for some in (cookies, *stores) for each in some}
+    items = (_item(session, each) for each in await _kept(session))
+    found = {each.sort_key: each for each in items}
     return tuple(found[key] for key in sorted(found))
+
+
+async def stored_values(session: Session) -> tuple[StoredValue, ...]:
+    """Return what is kept for all open pages, in the same order."""
+    values = {
+        StoredValue(
+            kind=each.kind,
+            place=clean(session, each.place),
+            name=clean(session, each.name),
+            value=clean(session, _clean_value(session, each)),
+            page=each.page,
+        )
+        for each in await _kept(session)
+    }
+    return tuple(sorted(values, key=lambda each: (each.kind, each.place, each.page or 0, each.name, each.value)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +79,13 @@ class _Kept:
     """Whether it is a cookie that no page can read."""
 
 
-async def _cookies(session: Session) -> list[StoredItem]:
+async def _kept(session: Session) -> list[_Kept]:
+    pages = session.ledger.open_pages()
+    cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each) for each in pages))
+    return [each for some in (cookies, *stores) for each in some]
+
+
+async def _cookies(session: Session) -> list[_Kept]:
     from playwright.async_api import Error
 
     try:
@@ -60,7 +93,7 @@ async def _cookies(session: Session) -> list[StoredItem]:
     except Error:
         return []  # the context is going
     end = time.time() + BRIEF_S
-    kept = (
+    return [
         _Kept(
             kind="cookie",
             place=f"{each.get('domain', '')}{each.get('path', '')}{_part(each)}",
@@ -71,8 +104,7 @@ async def _cookies(session: Session) -> list[StoredItem]:
         )
         for each in cookies
         if "name" in each and "value" in each
-    )
-    return [_item(session, each) for each in kept]
+    ]
 
 
 def _part(cookie: Cookie) -> str:
@@ -81,7 +113,7 @@ def _part(cookie: Cookie) -> str:
     return f" under {key}" if key else ""
 
 
-async def _of_page(ordinal: int, page: Page, session: Session) -> list[StoredItem]:
+async def _of_page(ordinal: int, page: Page) -> list[_Kept]:
     from playwright.async_api import Error
 
     try:
@@ -89,8 +121,7 @@ async def _of_page(ordinal: int, page: Page, session: Session) -> list[StoredIte
     except Error:
         return []  # the page is going
     kept = [_Kept(kind="local", place=origin, name=name, value=value) for name, value in local]
-    kept += [_Kept(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
-    return [_item(session, each) for each in kept]
+    return kept + [_Kept(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
 
 
 def _item(session: Session, kept: _Kept) -> StoredItem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,9 @@ async def look_for(session: Session, selectors: Iterable[str]) -> Mapping[str, S
     Raises:
         BrowserDiedError: the browser went away.
     """
-    return {selector: await _look(session, selector) for selector in selectors}
+    asked = tuple(selectors)
+    seen = await asyncio.gather(*(_look(session, selector) for selector in asked))
+    return dict(zip(asked, seen, strict=True))
 
 
 async def demand_selector(session: Session, selector: str) -> Sighting:
