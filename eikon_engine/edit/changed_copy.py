@@ -25,10 +25,12 @@ LEFT_OUT: Final = frozenset({CERTIFICATE_FILE, JOURNAL_FILE, TRACE_FILE})
 """What is not copied: the certificate is one of other steps, and the trace is written anew."""
 
 
-def write_changed_copy(source: Path, trace: ExecutionTrace, output: Path) -> None:
+def write_changed_copy(
+    source: Path, trace: ExecutionTrace, output: Path, *, leave_out: frozenset[str] = frozenset()
+) -> None:
     """Copy the bundle at `source` (its folder, or its trace.json) to `output`, with `trace` and without certificate.
 
-    The trace is written last: a copy that broke off is no bundle.
+    The trace is written last: a copy that broke off is no bundle. Files with a name of `leave_out` are not copied.
 
     Raises:
         UsageError: the recording was cut off, or the copy would lie inside the bundle.
@@ -45,7 +47,7 @@ def write_changed_copy(source: Path, trace: ExecutionTrace, output: Path) -> Non
     demand_attachments(root, trace)
     _demand_free(root, output)
     for relative in _files(root):
-        if relative != Path(original.name):
+        if relative != Path(original.name) and str(relative) not in leave_out:
             _copy(inside(root, relative.as_posix(), "bundle"), output / relative)
     write_trace(trace, output / TRACE_FILE)
 

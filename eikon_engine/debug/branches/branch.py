@@ -59,6 +59,8 @@ class BranchFile(Record):
     created: AwareDatetime
     is_live: bool = False
     """Whether requests that no recording knows go to the network."""
+    recorded_answers: int = Field(ge=0)
+    """How many exchanges the network part of the recording has; what comes behind was asked for by branches."""
     patch: TracePatch = TracePatch()
     """From `origin.json` to `trace.json`."""
 

@@ -20,6 +20,7 @@ from eikon_engine.debug.branches.branch import (
     read_branch_file,
     write_branch_file,
 )
+from eikon_engine.debug.branches.save import OF_BRANCHES, answer_count
 from eikon_engine.edit.changed_copy import write_changed_copy
 from eikon_engine.errors import BranchError, OutputError
 from eikon_engine.trace.patch import TracePatch, apply_patch, variables_patch
@@ -68,7 +69,7 @@ def fork(parent: Bundle, folder: Path, wanted: Fork) -> Branch:
     if wanted.iteration > steps:
         message = f"wanted a fork after {wanted.iteration} steps, {parent.root} has {steps}; fork earlier"
         raise BranchError(message)
-    origin, known = _origin(parent)
+    origin, known, answers = _origin(parent)
     before = apply_patch(origin, known)
     new = variables_patch(before, wanted.variables)
     patch = TracePatch(operations=(*known.operations, *new.operations))
@@ -80,17 +81,19 @@ def fork(parent: Bundle, folder: Path, wanted: Fork) -> Branch:
         fork_iteration=wanted.iteration,
         created=wanted.created,
         is_live=wanted.is_live,
+        recorded_answers=answers,
         patch=patch,
     )
     _write(parent, root, file, origin)
     return open_branch(root)
 
 
-def _origin(parent: Bundle) -> tuple[ExecutionTrace, TracePatch]:
-    """Return the recording behind a bundle, and what was changed since."""
+def _origin(parent: Bundle) -> tuple[ExecutionTrace, TracePatch, int]:
+    """Return the recording behind a bundle, what was changed since, and how many exchanges it has."""
     if not is_branch(parent.root):
-        return parent.trace, TracePatch()
-    return read_trace(parent.root / ORIGIN_FILE), read_branch_file(parent.root).patch
+        return parent.trace, TracePatch(), answer_count(parent)
+    file = read_branch_file(parent.root)
+    return read_trace(parent.root / ORIGIN_FILE), file.patch, file.recorded_answers
 
 
 def _write(parent: Bundle, root: Path, file: BranchFile, origin: ExecutionTrace) -> None:
@@ -99,8 +102,7 @@ def _write(parent: Bundle, root: Path, file: BranchFile, origin: ExecutionTrace)
         root.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{root.name}.", dir=root.parent) as scratch:
             fresh = Path(scratch) / root.name
-            write_changed_copy(parent.root, apply_patch(origin, file.patch), fresh)
-            (fresh / BRANCH_FILE).unlink(missing_ok=True)
+            write_changed_copy(parent.root, apply_patch(origin, file.patch), fresh, leave_out=OF_BRANCHES)
             write_trace(origin, fresh / ORIGIN_FILE)
             write_branch_file(fresh, file)
             os.rename(fresh, root)  # noqa: PTH104 - a folder that is there meanwhile is not replaced

@@ -1,0 +1,233 @@
+"""Compare two ways of a mission: what was done, what the pages showed, what was asked for, what it came to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
+from eikon_engine.replay.label import step_label
+from eikon_engine.trace.dom.stored import load_page
+from eikon_engine.trace.execution import ActionTrace, Failed
+from eikon_engine.trace.json_value import canonical_json
+from eikon_engine.trace.located import positions
+from eikon_engine.trace.outdated import without_identities
+from eikon_engine.trace.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.located import Step
+    from eikon_engine.trace.observation import Observation, PageObservation
+
+StepKind: TypeAlias = Literal["same", "changed", "only_first", "only_second"]
+UNKNOWN: Final = "not known"
+
+
+class SideOfStep(Record):
+    """One step, on one of two ways."""
+
+    iteration: int
+    id: str
+    label: str
+    result: str
+    """`ok`, `blocked`, the code of its error, or that it is not known."""
+
+
+class PageDifference(Record):
+    """A page that two ways show differently at the same place."""
+
+    page: int
+    first: str | None
+    """Its URL; None where it is not open."""
+    second: str | None
+    changes: str
+    """Differences of the DOM for people, see `render_diff`; empty where it is the same, or no snapshot tells it."""
+
+
+class StepDifference(Record):
+    """One row of two missions that are laid beside each other."""
+
+    kind: StepKind
+    first: SideOfStep | None
+    second: SideOfStep | None
+    pages: tuple[PageDifference, ...] = ()
+    """Where both are known and their pages differ."""
+
+    @property
+    def differs(self) -> bool:
+        """Say whether something of the step is not the same on both ways."""
+        if self.kind != "same" or self.first is None or self.second is None:
+            return True
+        return bool(self.pages) or self.first.result != self.second.result
+
+
+class RequestDifference(Record):
+    """A request that was made more often on one way than on the other."""
+
+    key: str
+    first: int
+    second: int
+
+
+class Ending(Record):
+    """What a way came to."""
+
+    name: str
+    steps: int
+    known: int
+    """Steps of which it is known what they led to."""
+    failed: tuple[SideOfStep, ...]
+    urls: tuple[str, ...]
+    """Of the pages that were open after the last step that is known."""
+
+
+class BranchDiff(Record):
+    """Two ways of a mission beside each other."""
+
+    first: Ending
+    second: Ending
+    steps: tuple[StepDifference, ...]
+    requests: tuple[RequestDifference, ...]
+    ends: tuple[PageDifference, ...]
+    """How the pages differ after the last step that is known, of either way."""
+
+    @property
+    def is_same(self) -> bool:
+        """Say whether the ways differ in nothing that is known."""
+        return not self.requests and not self.ends and not any(each.differs for each in self.steps)
+
+
+def diff_ways(first: tuple[str, Bundle], second: tuple[str, Bundle]) -> BranchDiff:
+    """Compare two bundles, each with the name by which it is told of.
+
+    Steps are matched by what they do; between two that match, those that have one id are one step that was changed.
+
+    Raises:
+        AttachmentError: a snapshot cannot be read.
+    """
+    left, right = _Way(*first), _Way(*second)
+    return BranchDiff(
+        first=left.ending(),
+        second=right.ending(),
+        steps=tuple(_rows(left, right)),
+        requests=tuple(_requests(left, right)),
+        ends=tuple(_pages(left, right, left.last(), right.last())),
+    )
+
+
+class _Way:
+    """A bundle with its steps."""
+
+    def __init__(self, name: str, bundle: Bundle) -> None:
+        self.name = name
+        self.bundle = bundle
+        self.steps: tuple[Step, ...] = tuple(step for _, step in positions(bundle.trace))
+
+    def side(self, place: int) -> SideOfStep:
+        step = self.steps[place]
+        return SideOfStep(iteration=place + 1, id=step.id, label=step_label(step), result=_result(step))
+
+    def observations(self) -> list[Observation]:
+        seen = (step.observation for step in self.steps if isinstance(step, ActionTrace))
+        return [each for each in seen if each is not None]
+
+    def last(self) -> Observation | None:
+        return next(reversed(self.observations()), None)
+
+    def ending(self) -> Ending:
+        sides = [self.side(place) for place in range(len(self.steps))]
+        last = self.last()
+        return Ending(
+            name=self.name,
+            steps=len(sides),
+            known=sum(side.result != UNKNOWN for side in sides),
+            failed=tuple(side for side in sides if side.result not in {"ok", "blocked", UNKNOWN}),
+            urls=() if last is None else tuple(page.url for page in last.pages),
+        )
+
+
+def _rows(left: _Way, right: _Way) -> Iterator[StepDifference]:
+    matcher = SequenceMatcher(
+        a=[_deed(step) for step in left.steps], b=[_deed(step) for step in right.steps], autojunk=False
+    )
+    for tag, begin, end, begin_second, end_second in matcher.get_opcodes():
+        if tag == "equal":
+            for place, other in zip(range(begin, end), range(begin_second, end_second), strict=True):
+                yield _pair("same", left, right, (place, other))
+        else:
+            yield from _unequal(left, right, range(begin, end), range(begin_second, end_second))
+
+
+def _unequal(left: _Way, right: _Way, places: range, others: range) -> Iterator[StepDifference]:
+    """Lay steps beside each other that do different things: those with one id are one step that was changed."""
+    at = {right.steps[other].id: other for other in others}
+    pairs = [(place, at[left.steps[place].id]) for place in places if left.steps[place].id in at]
+    done, other_done = places.start, others.start
+    for place, other in (*pairs, (places.stop, others.stop)):
+        if other < other_done:
+            continue  # it stands elsewhere now
+        yield from (
+            StepDifference(kind="only_first", first=left.side(each), second=None) for each in range(done, place)
+        )
+        yield from (
+            StepDifference(kind="only_second", first=None, second=right.side(each)) for each in range(other_done, other)
+        )
+        if place < places.stop and other < others.stop:
+            yield _pair("changed", left, right, (place, other))
+        done, other_done = place + 1, other + 1
+
+
+def _pair(kind: StepKind, left: _Way, right: _Way, places: tuple[int, int]) -> StepDifference:
+    one, two = left.steps[places[0]], right.steps[places[1]]
+    pages: tuple[PageDifference, ...] = ()
+    if isinstance(one, ActionTrace) and isinstance(two, ActionTrace) and one.observation and two.observation:
+        pages = tuple(_pages(left, right, one.observation, two.observation))
+    return StepDifference(kind=kind, first=left.side(places[0]), second=right.side(places[1]), pages=pages)
+
+
+def _pages(left: _Way, right: _Way, one: Observation | None, two: Observation | None) -> Iterator[PageDifference]:
+    before = {} if one is None else {page.page: page for page in one.pages}
+    after = {} if two is None else {page.page: page for page in two.pages}
+    for number in sorted(before.keys() | after.keys()):
+        first, second = before.get(number), after.get(number)
+        if first is None or second is None or _shown(first) != _shown(second):
+            yield PageDifference(
+                page=number,
+                first=None if first is None else first.url,
+                second=None if second is None else second.url,
+                changes=_changes(left.bundle, right.bundle, first, second),
+            )
+
+
+def _shown(page: PageObservation) -> tuple[object, ...]:
+    return page.url, page.title, [(frame.path, frame.digest) for frame in page.frames]
+
+
+def _changes(left: Bundle, right: Bundle, first: PageObservation | None, second: PageObservation | None) -> str:
+    before = None if first is None else load_page(left.dom, first)
+    after = None if second is None else load_page(right.dom, second)
+    return "" if before is None or after is None else render_diff(diff_snapshots(before, after))
+
+
+def _requests(left: _Way, right: _Way) -> Iterator[RequestDifference]:
+    before = Counter(key for seen in left.observations() for key in seen.requests)
+    after = Counter(key for seen in right.observations() for key in seen.requests)
+    for key in sorted(before.keys() | after.keys()):
+        if before[key] != after[key]:
+            yield RequestDifference(key=key, first=before[key], second=after[key])
+
+
+def _deed(step: Step) -> str:
+    """Return what a step does as a text: equal ones do the same."""
+    if not isinstance(step, ActionTrace):
+        return canonical_json([step.skill, dict(step.parameters)])
+    return canonical_json(without_identities(step.action).model_dump(mode="json"))
+
+
+def _result(step: Step) -> str:
+    if isinstance(step, ActionTrace) and step.timing is not None and step.observation is None:
+        return UNKNOWN
+    return step.result.code if isinstance(step.result, Failed) else step.result.kind

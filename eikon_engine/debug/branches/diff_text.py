@@ -1,0 +1,121 @@
+"""Show two ways of a mission beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.debug.branches.diff import (
+        BranchDiff,
+        Ending,
+        PageDifference,
+        SideOfStep,
+        StepDifference,
+        StepKind,
+    )
+
+MARKS: Final[dict[StepKind, str]] = {"same": " ", "changed": "~", "only_first": "-", "only_second": "+"}
+OTHER_PAGES: Final = "*"
+"""The same step, after which something else is seen."""
+SAME_SHOWN: Final = 3
+"""How many steps are shown of a longer row of those that are the same, at its end."""
+LINES_OF_PAGE: Final = 30
+INDENT: Final = "      "
+
+
+def render_branch_diff(diff: BranchDiff) -> str:
+    """Write a comparison for people: steps as in a difference of texts, then requests, pages and ends."""
+    return "\n".join(_lines(diff)) + "\n"
+
+
+def _lines(diff: BranchDiff) -> Iterator[str]:
+    yield f"--- {diff.first.name}"
+    yield f"+++ {diff.second.name}"
+    yield from _steps(diff)
+    if diff.requests:
+        yield ""
+        yield f"requests ({diff.first.name} | {diff.second.name})"
+        for request in diff.requests:
+            yield f"  {request.first} | {request.second}  {request.key}"
+    if diff.ends:
+        yield ""
+        yield "pages at the end"
+        for page in diff.ends:
+            yield from _page(page, "  ")
+    yield ""
+    yield from (_ending(diff.first), _ending(diff.second))
+    if diff.is_same:
+        yield "no difference"
+
+
+def _steps(diff: BranchDiff) -> Iterator[str]:
+    same: list[StepDifference] = []
+    for step in diff.steps:
+        if not step.differs:
+            same.append(step)
+            continue
+        yield from _skipped(same)
+        same = []
+        yield from _step(step)
+    yield from _skipped(same)
+
+
+def _skipped(same: list[StepDifference]) -> Iterator[str]:
+    """Show the last of some steps that are the same on both ways."""
+    hidden = len(same) - SAME_SHOWN
+    if hidden > 0:
+        yield f"  … {counted(hidden, 'step')} the same"
+    for step in same[max(0, hidden) :]:
+        yield from _step(step)
+
+
+def _step(step: StepDifference) -> Iterator[str]:
+    mark = OTHER_PAGES if step.kind == "same" and step.differs else MARKS[step.kind]
+    match step.kind:
+        case "changed":
+            yield f"- {_side(step.first)}"
+            yield f"+ {_side(step.second)}"
+        case _:
+            yield f"{mark} {_side(step.first or step.second)}" + _other_result(step)
+    for page in step.pages:
+        yield from _page(page, INDENT)
+
+
+def _side(side: SideOfStep | None) -> str:
+    if side is None:
+        return ""
+    return f"{side.iteration:3} {side.label}" + ("" if side.result == "ok" else f"  [{side.result}]")
+
+
+def _other_result(step: StepDifference) -> str:
+    if step.first is None or step.second is None or step.first.result == step.second.result:
+        return ""
+    return f"  -> {step.second.result}"
+
+
+def _page(page: PageDifference, indent: str) -> Iterator[str]:
+    if page.first is None or page.second is None:
+        yield f"{indent}page {page.page}: {page.first or 'not open'} | {page.second or 'not open'}"
+        return
+    where = page.first if page.first == page.second else f"{page.first} | {page.second}"
+    yield f"{indent}page {page.page}: {where}"
+    lines = page.changes.splitlines()
+    yield from (f"{indent}  {line}" for line in lines[:LINES_OF_PAGE] if line)
+    if len(lines) > LINES_OF_PAGE:
+        yield f"{indent}  … {counted(len(lines) - LINES_OF_PAGE, 'more line')}"
+
+
+def _ending(ending: Ending) -> str:
+    if ending.failed:
+        first = ending.failed[0]
+        what = f"{counted(len(ending.failed), 'step')} failed, first {first.iteration} {first.label} [{first.result}]"
+    else:
+        what = "no step failed"
+    left = "" if ending.known == ending.steps else f", {ending.steps - ending.known} not done yet"
+    return (
+        f"{ending.name}: {counted(ending.steps, 'step')}{left}; {what}; ends at {', '.join(ending.urls) or 'no page'}"
+    )

@@ -1,0 +1,106 @@
+"""Branches that are gone: what new steps show is recorded, and repeats."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from click.testing import CliRunner
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.diff import diff_ways
+from eikon_engine.debug.branches.diff_text import render_branch_diff
+from eikon_engine.debug.branches.save import save_patch, save_trace
+from eikon_engine.debug.branches.walk import FIRST_TIME
+from eikon_engine.edit.changed_copy import write_changed_copy
+from eikon_engine.outcome.events import ActionTaken, DivergenceFound
+from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.replay.replay_cli import replay_command
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.patch import apply_patch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.bundle import Bundle
+    from tests.debug.branches.conftest import Gone
+
+
+def verdicts(bundle: Bundle, folder: Path, runs: int) -> list[str]:
+    """Replay a bundle some times."""
+    options = [ReplayOptions(artifacts_dir=folder / str(number), reports=()) for number in range(runs)]
+    return [run.outcome.verdict for run in asyncio.run(replay_many(bundle, options))]
+
+
+def test_a_branch_that_was_gone_replays_faithful_every_time(gone: Gone, tmp_path: Path) -> None:
+    """What new steps showed is what every replay of the branch shows, and has to show."""
+    result = CliRunner().invoke(
+        replay_command, ["--trace", str(gone.branch.bundle.root), "--artifacts-dir", str(tmp_path / "cli")]
+    )
+
+    assert result.exit_code == 0, result.output
+    assert verdicts(open_bundle(gone.branch.bundle.root), tmp_path, 4) == ["faithful"] * 4
+
+
+def test_new_steps_are_neither_faithful_nor_diverged(gone: Gone) -> None:
+    """They succeed, and say that nothing was known of them; a step before the first of them is one of the recording."""
+    taken = [event.outcome for event in gone.events if isinstance(event, ActionTaken)]
+
+    assert {each.result.kind for each in taken if each.result is not None} == {"ok"}
+    actions = [each for each in taken if each.kind == "action"]
+    assert [each.verdict for each in actions] == ["faithful", *["unverifiable"] * (len(actions) - 1)]
+    assert all(FIRST_TIME in each.unverifiable for each in actions[1:])
+    assert not [event for event in gone.events if isinstance(event, DivergenceFound)]
+    assert gone.branch.known == len(gone.branch.steps)
+
+
+def test_rewinding_within_a_branch_finds_what_was_seen_there(gone: Gone) -> None:
+    """A fresh page comes to the same state, by the moments that the branch has learnt."""
+    assert (gone.rewound.way, gone.rewound.reexecuted) == ("reexecuted", 21)
+    assert gone.rewound.verified > 12 * 5
+
+
+def test_a_branch_opens_as_it_was_left(gone: Gone) -> None:
+    """Its files alone say what it is."""
+    opened = open_branch(gone.branch.bundle.root)
+
+    assert (opened.trace, opened.file) == (gone.branch.trace, gone.branch.file)
+    opened.bundle.verify()
+
+
+def test_a_saved_patch_makes_the_branch_of_the_recording(gone: Gone, tmp_path: Path) -> None:
+    """Applied to the recording, it does the same, and is held to the same."""
+    patch = save_patch(gone.branch, tmp_path / "patch.json")
+    trace = apply_patch(gone.parent.trace, patch)
+    write_changed_copy(gone.parent.root, trace, tmp_path / "copy")
+
+    assert trace.network == gone.branch.trace.network
+    assert verdicts(open_bundle(tmp_path / "copy"), tmp_path, 1) == ["faithful"]
+
+
+def test_a_saved_trace_is_certified(gone: Gone, tmp_path: Path) -> None:
+    """It is a bundle of its own, with a certificate, and nothing of a branch in it."""
+    report = asyncio.run(save_trace(gone.branch, tmp_path / "saved", CertifyOptions(runs=2)))
+
+    assert (report.status, report.findings) == ("certified", ())
+    assert sorted(path.name for path in (tmp_path / "saved").glob("*.json")) == [
+        "certificate.json",
+        "storage_state.json",
+        "trace.json",
+    ]
+
+
+def test_the_difference_to_the_parent_names_what_was_done_otherwise(gone: Gone) -> None:
+    """Steps left out and put in, requests that were not made, pages that show something else."""
+    diff = diff_ways(("main", gone.parent), ("other", gone.branch.bundle))
+    text = render_branch_diff(diff)
+
+    kinds = [each.kind for each in diff.steps]
+    assert (kinds.count("only_first"), kinds.count("only_second"), kinds.count("changed")) == (3, 5, 0)
+    assert any(each.first == 1 and each.second == 0 and "review" in each.key for each in diff.requests)
+    assert "-  14 fill #reviews >> #author ('Your name') with 'Ada'" in text
+    assert "+  14 click #wrap-red ('Red')" in text
+    assert "  … 10 steps the same" in text
+    assert diff_ways(("main", gone.parent), ("again", gone.parent)).is_same
