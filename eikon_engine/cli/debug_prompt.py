@@ -30,19 +30,17 @@ def attach_to(folder: SessionFolder) -> int:
         EikonError: the prompt cannot be opened.
     """
     if not sys.stdin.isatty():
-        reading = _Reading(folder, lambda question: _refused(question))
+        reading = _Reading(folder, _refused)
         for text in sys.stdin:
             if text.strip() and not text.lstrip().startswith("#") and not reading.run(text):
                 break
         return reading.status
     from eikon_engine.debug.prompt import Words, run_prompt
 
-    reading = _Reading(folder, lambda question: click.confirm(question))
+    reading = _Reading(folder, click.confirm)
     click.echo(f"session {folder.name}; help lists the words, Tab completes them, Ctrl-D leaves")
     reading.run("timeline")
-    run_prompt(
-        folder, Words(run=reading.run, complete=lambda text: completions(folder, text), show=reading.show)
-    )
+    run_prompt(folder, Words(run=reading.run, complete=lambda text: completions(folder, text), show=reading.show))
     if not folder.runs():
         click.echo(f"session {folder.name} has {folder.state()}")
     return 0

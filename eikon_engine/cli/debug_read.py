@@ -43,7 +43,7 @@ def sessions_command(*, parent: Path, as_json: bool) -> None:
 @click.option("--from-sequence", type=click.IntRange(0), default=0, metavar="N", help="Begin with event N.")
 @sessions_dir_option
 @click.option("--json", "as_json", is_flag=True, help="Print the events as they are written, a line each.")
-def replay_command(
+def replay_command(  # noqa: PLR0913 - a parameter an option
     *,
     source: Path,
     timed: bool,
@@ -76,9 +76,8 @@ def replay_command(
     )
     notes: list[str] = []
     path = find_recording(parent, source)
-    nothing = threading.Event()
-    told = replay.told(recorded_lines(path, notes.append), nothing.wait)
-    count = _show(told, as_json=as_json, is_prompt=replay.is_timed)
+    told = replay.told(recorded_lines(path, notes.append), _wait)
+    count = _show(told, as_json=as_json, is_live=replay.is_timed)
     if not as_json:
         click.echo(f"\n{COMPLETE}")
     if not count:
@@ -87,7 +86,11 @@ def replay_command(
         click.echo(f"note: {note}", err=True)
 
 
-def _show(told: Iterable[ReadLine], *, as_json: bool, is_prompt: bool) -> int:
+def _wait(seconds: float) -> None:
+    threading.Event().wait(seconds)
+
+
+def _show(told: Iterable[ReadLine], *, as_json: bool, is_live: bool) -> int:
     """Print events, each as it comes where time passes between them; return how many there were."""
     from eikon_engine.outcome.event_text import line_text
 
@@ -96,6 +99,6 @@ def _show(told: Iterable[ReadLine], *, as_json: bool, is_prompt: bool) -> int:
         for text in (read.text,) if as_json else map(line_text, read.lines):
             sys.stdout.write(f"{text}\n")
             count += 1
-        if is_prompt:
+        if is_live:
             sys.stdout.flush()
     return count

@@ -129,7 +129,7 @@ def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
 
         ended = asyncio.run(run_attached(options))
     else:
-        ended = asyncio.run(run_session(options, _say_how(chosen)))
+        ended = asyncio.run(run_session(options, _say_how))
     if ended.how == "interrupted":
         raise InterruptedRunError(f"the session was {ended.reason}; its files stay")
     return 0
@@ -155,6 +155,7 @@ def _options(chosen: _Chosen, readers: tuple[Callable[[JournalLine], None], ...]
     from eikon_engine.debug.host import SessionOptions
     from eikon_engine.debug.lines import LineOptions
     from eikon_engine.debug.marking import Marking
+    from eikon_engine.debug.pruning import PrunePolicy
     from eikon_engine.debug.session_folder import demand_name
 
     trace, before = _source(chosen)
@@ -167,7 +168,9 @@ def _options(chosen: _Chosen, readers: tuple[Callable[[JournalLine], None], ...]
         parent=chosen["parent"],
         name=None if chosen["session"] is None else demand_name(chosen["session"]),
         lines=LineOptions(replay=_replay(chosen, before), parked=chosen["parked"]),
-        marking=Marking(interval=chosen["checkpoint_interval"], keep=chosen["keep_checkpoints"]),
+        marking=Marking(
+            interval=chosen["checkpoint_interval"], policy=PrunePolicy(automatic=chosen["keep_checkpoints"])
+        ),
         breakpoints=breakpoints,
         run=chosen["run"],
         from_session=before,
@@ -209,13 +212,10 @@ def _replay(chosen: _Chosen, before: SessionFolder | None) -> ReplayOptions:
     )
 
 
-def _say_how(chosen: _Chosen) -> Callable[[SessionFolder], None]:
-    def say(folder: SessionFolder) -> None:
-        click.echo(f"session {folder.name}: {folder.root}")
-        click.echo("drive it from another terminal: eikon debug step, resume, inspect, timeline, quit …")
-        click.echo(f"or from a prompt: eikon debug attach --session {folder.name}; Ctrl-C here ends it")
-
-    return say
+def _say_how(folder: SessionFolder) -> None:
+    click.echo(f"session {folder.name}: {folder.root}")
+    click.echo("drive it from another terminal: eikon debug step, resume, inspect, timeline, quit …")
+    click.echo(f"or from a prompt: eikon debug attach --session {folder.name}; Ctrl-C here ends it")
 
 
 def _show(line: JournalLine) -> None:

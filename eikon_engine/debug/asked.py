@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from pydantic import JsonValue
-
-from eikon_engine.debug.commands import Command
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+    from eikon_engine.debug.commands import Command
+    from collections.abc import Callable
     from eikon_engine.debug.session_folder import SessionFolder
 
 

@@ -18,6 +18,8 @@ from eikon_engine.outcome.debug_events import MAIN_BRANCH, BranchChanged, Branch
 from eikon_engine.replay.label import label, step_label
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from eikon_engine.debug.branches.branch import Branch as BranchOnDisk
     from eikon_engine.debug.commands import BranchDelete
     from eikon_engine.debug.journey import Journey
@@ -44,9 +46,7 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
         owner, entry = find_checkpoint(timeline, command.checkpoint, "branch create")
     new = _fork(journey, owner, entry, command)
     journey.keep(journey.timeline.with_branch(new))
-    journey.tell(
-        BranchCreated(name=new.name, fork_point=entry.id, parent_branch=owner.name, iteration=entry.iteration)
-    )
+    journey.tell(BranchCreated(name=new.name, fork_point=entry.id, parent_branch=owner.name, iteration=entry.iteration))
     return await _over(journey, new)
 
 
@@ -73,7 +73,7 @@ async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInse
     return journey.pause("branch", told)
 
 
-def delete(journey: Journey, command: BranchDelete) -> dict[str, str]:
+def delete(journey: Journey, command: BranchDelete) -> dict[str, JsonValue]:
     """Delete a branch that is not active and has no branches of its own.
 
     Raises:
@@ -110,7 +110,7 @@ def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: Bran
         iteration=entry.iteration,
         created=journey.now(),
         is_live=command.live,
-        variables=dict(journey.lines.variables),
+        variables=dict(journey.lines.replay.variables),
     )
     made = fork(journey.ways[owner.name].bundle, journey.folder.branches, wanted)
     journey.ways[command.name] = saved.way(made.bundle, ForkOfWay(entry.iteration, live=command.live))

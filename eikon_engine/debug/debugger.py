@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-from eikon_engine.debug import branching, commands, looking, marking, recording
+from eikon_engine.debug import branching, commands, looking, marking, saving
 from eikon_engine.debug.asked_breakpoint import read_stop
 from eikon_engine.debug.going import begin_going, go, stop_here
 from eikon_engine.debug.results import Listed, Stand
@@ -17,11 +17,13 @@ from eikon_engine.errors import InternalError, SessionBusyError
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from pydantic import JsonValue
+
     from eikon_engine.debug.asked_breakpoint import Places
     from eikon_engine.debug.journey import Journey
     from eikon_engine.debug.marking import Marking
     from eikon_engine.outcome.events import Event
-    from eikon_engine.trace.record import FiniteJson, Record
+    from eikon_engine.trace.record import Record
 
 
 class Debugger:
@@ -41,7 +43,7 @@ class Debugger:
         self.is_quit = False
         """Whether somebody has ended the session."""
 
-    async def do(self, command: commands.Command) -> FiniteJson:
+    async def do(self, command: commands.Command) -> JsonValue:
         """Carry out a command, and return what it gives back.
 
         Raises:
@@ -67,7 +69,7 @@ class Debugger:
         await self._stood.wait()
         return self.journey.stand
 
-    async def _result(self, command: commands.Command) -> Record | dict[str, FiniteJson]:  # noqa: PLR0911, C901 - one case a kind
+    async def _result(self, command: commands.Command) -> Record | dict[str, JsonValue]:  # noqa: PLR0911 - one case a kind
         match command:
             case commands.Pause():
                 self._is_stopped = not self._stood.is_set()
@@ -88,7 +90,7 @@ class Debugger:
                 async with self._standing(command):
                     return await self._do_standing(command)
 
-    async def _do_standing(self, command: commands.Command) -> Record | dict[str, FiniteJson]:  # noqa: PLR0911, C901 - as above
+    async def _do_standing(self, command: commands.Command) -> Record | dict[str, JsonValue]:  # noqa: PLR0911, C901 - as above
         journey = self.journey
         match command:
             case commands.BreakpointAdd():
@@ -110,6 +112,12 @@ class Debugger:
                 return await rewind(journey, command)
             case commands.BranchSwitch():
                 return await switch(journey, command)
+            case _:
+                return await self._do_branch(command)
+
+    async def _do_branch(self, command: commands.Command) -> Record | dict[str, JsonValue]:
+        journey = self.journey
+        match command:
             case commands.BranchCreate():
                 return await branching.create(journey, command)
             case commands.BranchDelete():
@@ -120,9 +128,7 @@ class Debugger:
                 stand = await branching.change(journey, command)
                 return await self._going(commands.Step()) if perform else stand
             case commands.BranchSave():
-                return branching.save(journey, command)
-            case commands.BranchRecord():
-                return await recording.record(journey, command)
+                return await saving.save(journey, command)
             case _:
                 raise InternalError(f"{command.type} is carried out elsewhere")
 
@@ -166,17 +172,11 @@ class Debugger:
 
     def _change_breakpoints(self, command: commands.BreakpointChange | commands.BreakpointClear) -> Listed:
         table = self.journey.table
-        match command:
-            case commands.BreakpointClear():
-                self.journey.table = table.clear()
-            case commands.BreakpointChange(id=name, change="remove"):
-                self.journey.table = table.remove(name)
-            case commands.BreakpointChange(id=name, change="enable"):
-                self.journey.table = table.enable(name)
-            case commands.BreakpointChange(id=name, change="disable"):
-                self.journey.table = table.disable(name)
-            case _:
-                assert_never(command)
+        if isinstance(command, commands.BreakpointClear):
+            self.journey.table = table.clear()
+        else:
+            change = {"remove": table.remove, "enable": table.enable, "disable": table.disable}[command.change]
+            self.journey.table = change(command.id)
         return self._listed()
 
     def _listed(self) -> Listed:

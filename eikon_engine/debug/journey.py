@@ -135,9 +135,7 @@ class Journey:
         """Stand still, and tell of it."""
         self.reason, self.detail = reason, detail
         stand = self.stand
-        self.tell(
-            Paused(reason=reason, branch=stand.branch, iteration=stand.iteration, next=stand.next, detail=detail)
-        )
+        self.tell(Paused(reason=reason, branch=stand.branch, iteration=stand.iteration, next=stand.next, detail=detail))
         return stand
 
     async def advance(self) -> AsyncIterator[Event]:

@@ -18,7 +18,7 @@ from eikon_engine.replay.run import find_for, verify_bundle
 from eikon_engine.replay.worker_for import browser_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.debug.line import Line
@@ -62,9 +62,9 @@ class Lines:
         self.parking = Parking(self._bring_fresh, options.parked)
 
     @property
-    def variables(self) -> Mapping[str, str]:
-        """Return the values of variables with which all lines replay."""
-        return self._options.variables
+    def replay(self) -> ReplayOptions:
+        """Return how all lines replay."""
+        return self._options
 
     async def open(self, bundle: Bundle) -> Line:
         """Open a fresh context before the first step of a bundle.

@@ -10,20 +10,28 @@ from eikon_engine.outcome.debug_events import Evaluated
 from eikon_engine.outcome.stored import InlineValue
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from eikon_engine.debug.commands import Evaluate, Inspect, Locate
+    from eikon_engine.debug.inspection import Inspection, Location
     from eikon_engine.debug.journey import Journey
 
 
-async def look_at(journey: Journey, command: Inspect) -> dict[str, JsonValue]:
-    """Return what there is to see; pictures and documents are kept in files."""
-    return await inspect(journey.line, command, journey.folder.looks)
+async def look_at(journey: Journey, command: Inspect) -> Inspection:
+    """Return what there is to see; pictures and documents are kept in files.
+
+    Raises:
+        PageMissingError: that page is not open, and nothing but it is asked for.
+    """
+    return await inspect(journey.line, command.what, journey.folder.root, command.page)
 
 
-async def find(journey: Journey, command: Locate) -> dict[str, JsonValue]:
-    """Return how many elements a selector matches, and which."""
-    return await locate(journey.line, command)
+async def find(journey: Journey, command: Locate) -> Location:
+    """Return how many elements a selector matches, and which.
+
+    Raises:
+        PageMissingError: the page, or its frame, is not open.
+        ActionError: the selector is none.
+    """
+    return await locate(journey.line, command.selector, command.page, command.frame)
 
 
 async def evaluate(journey: Journey, command: Evaluate) -> JavaScriptRun:

@@ -86,9 +86,7 @@ class CommandReader:
     def cut(self, read: int, size: int) -> Rejected:
         """Say that the file was cut, and forget what had come of a line."""
         self._rest, self._is_too_long = b"", False
-        message = (
-            f"wanted lines to be appended, found the file cut from {read} to {size} bytes; the rest is skipped"
-        )
+        message = f"wanted lines to be appended, found the file cut from {read} to {size} bytes; the rest is skipped"
         return Rejected(max(self._number, 1), message)
 
     def _read(self, text: bytes) -> CommandLine | Rejected:

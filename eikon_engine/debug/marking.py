@@ -40,9 +40,7 @@ async def create(journey: Journey, label: str) -> Marked:
         UsageError: the label is one by which another checkpoint is found.
         OutputError: it cannot be written.
     """
-    taken = next(
-        (each for _, each in journey.timeline.checkpoints() if label and label in {each.label, each.id}), None
-    )
+    taken = next((each for _, each in journey.timeline.checkpoints() if label and label in {each.label, each.id}), None)
     if taken is not None:
         message = f"checkpoint create: wanted a new label, found {label!r}, which is that of {taken.id}"
         raise UsageError(f"{message}; choose another one")

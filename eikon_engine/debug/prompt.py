@@ -103,9 +103,7 @@ def _leave(prompt: PromptSession[str]) -> None:
 
 
 @contextmanager
-def _followed(
-    folder: SessionFolder, show: Callable[[JournalLine], None], ended: Callable[[], None]
-) -> Iterator[None]:
+def _followed(folder: SessionFolder, show: Callable[[JournalLine], None], ended: Callable[[], None]) -> Iterator[None]:
     """Show what happens from now on, in a thread of its own; `ended` is called when the session is over."""
     over = threading.Event()
     newest = Newest(folder.events)

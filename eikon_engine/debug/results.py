@@ -28,7 +28,9 @@ class Stand(Record):
     def __str__(self) -> str:
         """Read as one line."""
         why = self.reason.replace("_", " ") + (f": {self.detail}" if self.detail else "")
-        so_far = f", {self.verdict} so far" if self.verdict and self.next else f", {self.verdict}" if self.verdict else ""
+        so_far = (
+            f", {self.verdict} so far" if self.verdict and self.next else f", {self.verdict}" if self.verdict else ""
+        )
         place = f"{self.branch} at {self.iteration} of {self.step_count}{so_far} ({why})"
         return f"{place}; next: {self.next}" if self.next else f"{place}; all steps are done"
 

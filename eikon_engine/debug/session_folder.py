@@ -74,11 +74,6 @@ class SessionFolder:
         return self.root / "branches"
 
     @property
-    def looks(self) -> Path:
-        """Return the folder of what `inspect` keeps: snapshots and pictures."""
-        return self.root / "inspect"
-
-    @property
     def discarded(self) -> Path:
         """Return the folder of what was discarded, kept until the session is quit."""
         return self.root / "discarded"

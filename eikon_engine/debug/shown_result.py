@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.debug.breakpoints import ListedBreakpoint
 from eikon_engine.debug.commands import (
     BranchSave,
     BreakpointAdd,
@@ -38,6 +37,7 @@ from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, RunE
 from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
+    from eikon_engine.debug.breakpoints import ListedBreakpoint
     from pydantic import JsonValue
 
     from eikon_engine.debug.commands import Command
@@ -69,7 +69,7 @@ def is_worth_following(event: Event) -> bool:
     return isinstance(event, (*_SHOWN, *_FOLLOWED))
 
 
-def render_result(command: Command, result: JsonValue) -> str:
+def render_result(command: Command, result: JsonValue) -> str:  # noqa: PLR0911 - one case a kind
     """Return what a command gave back, as lines of text."""
     text = canonical_json(result)
     match command:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eikon_engine.edit.assignments import read_fields
@@ -10,6 +9,7 @@ from eikon_engine.errors import UsageError
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from collections.abc import Sequence
 
     from pydantic import JsonValue

@@ -63,4 +63,6 @@ def _copy(source: Path, target: Path) -> None:
         if source.is_dir():
             shutil.copytree(source, target, dirs_exist_ok=True)
     except (OSError, shutil.Error) as error:
-        raise OutputError(f"{source}: cannot be copied to {target} ({error}); make room, or check permissions") from error
+        raise OutputError(
+            f"{source}: cannot be copied to {target} ({error}); make room, or check permissions"
+        ) from error
