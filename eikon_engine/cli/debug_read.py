@@ -69,7 +69,7 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
 
     replay = EventReplay(
         is_timed=timed or speed is not None,
-        speed=parse_speed(speed or "1x"),
+        speed=parse_speed("1x" if speed is None else speed),
         types=parse_types(types),
         from_iteration=from_iteration,
         from_sequence=from_sequence,

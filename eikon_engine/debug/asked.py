@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-    from eikon_engine.debug.commands import Command
     from collections.abc import Callable
+
+    from pydantic import JsonValue
+
+    from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
 
 

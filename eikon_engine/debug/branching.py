@@ -8,7 +8,7 @@ from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.changes import edit, insert, skip
 from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
 from eikon_engine.debug.commands import BranchCreate, BranchEdit, BranchInsert, BranchSkip
-from eikon_engine.debug.marking import ensure_checkpoint
+from eikon_engine.debug.marking import keep_place
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
 from eikon_engine.debug.timeline import Branch
 from eikon_engine.debug.travelling import go_over
@@ -41,7 +41,7 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
         message = f"branch create: wanted a new name, found {command.name!r}, which is there already"
         raise BranchError(f"{message}; choose another one, or switch to it")
     if command.checkpoint is None:
-        owner, entry = journey.active, await ensure_checkpoint(journey)
+        owner, entry = await keep_place(journey)
     else:
         owner, entry = find_checkpoint(timeline, command.checkpoint, "branch create")
     new = _fork(journey, owner, entry, command)

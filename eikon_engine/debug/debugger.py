@@ -90,7 +90,7 @@ class Debugger:
                 async with self._standing(command):
                     return await self._do_standing(command)
 
-    async def _do_standing(self, command: commands.Command) -> Record | dict[str, JsonValue]:  # noqa: PLR0911, C901 - as above
+    async def _do_standing(self, command: commands.Command) -> Record | dict[str, JsonValue]:  # noqa: PLR0911 - as above
         journey = self.journey
         match command:
             case commands.BreakpointAdd():

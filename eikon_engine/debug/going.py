@@ -134,4 +134,4 @@ def _reason(journey: Journey, going: Going, hits: tuple[Hit, ...], *, is_stopped
 
 
 def _detail(hits: tuple[Hit, ...]) -> str:
-    return "; ".join(f"{hit.breakpoint.id} {hit.breakpoint.type}" + (f": {hit.why}" if hit.why else "") for hit in hits)
+    return ", ".join(f"{hit.breakpoint.id} {hit.breakpoint.type}" for hit in hits)

@@ -18,6 +18,7 @@ from eikon_engine.outcome.events import DivergenceFound, Note
 if TYPE_CHECKING:
     from eikon_engine.debug.journey import Journey
     from eikon_engine.debug.line import Line
+    from eikon_engine.debug.timeline import Branch
     from eikon_engine.outcome.debug_events import CheckpointReason
     from eikon_engine.outcome.events import Event
 
@@ -88,12 +89,14 @@ def berths(journey: Journey) -> tuple[Berth, ...]:
     return tuple(Berth(way=journey.way.until(iteration), iteration=iteration) for iteration in iterations)
 
 
-async def ensure_checkpoint(journey: Journey) -> CheckpointEntry:
-    """Return a checkpoint where the session stands; one is made if there is none."""
+async def keep_place(journey: Journey) -> tuple[Branch, CheckpointEntry]:
+    """Return a checkpoint where the session stands, with its branch; one is made if there is none."""
     here = journey.line.iteration
-    found = (each for _, each in on_the_way(journey.timeline, journey.active) if each.iteration == here)
-    there = next(found, None)
-    return there if there is not None else await _make(journey, journey.line, "", "automatic")
+    is_touched = any(each.iteration == here for each in journey.line.evaluations)
+    for owner, entry in on_the_way(journey.timeline, journey.active):
+        if entry.iteration == here and not is_touched:
+            return owner, entry
+    return journey.active, await _make(journey, journey.line, "", "automatic")
 
 
 async def _before_the_divergence(journey: Journey) -> bool:

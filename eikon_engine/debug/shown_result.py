@@ -37,9 +37,9 @@ from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, RunE
 from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
-    from eikon_engine.debug.breakpoints import ListedBreakpoint
     from pydantic import JsonValue
 
+    from eikon_engine.debug.breakpoints import ListedBreakpoint
     from eikon_engine.debug.commands import Command
     from eikon_engine.outcome.events import Event
 

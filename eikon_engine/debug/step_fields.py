@@ -9,8 +9,8 @@ from eikon_engine.errors import UsageError
 from eikon_engine.trace.bundle import open_bundle
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from collections.abc import Sequence
+    from pathlib import Path
 
     from pydantic import JsonValue
 

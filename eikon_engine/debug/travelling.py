@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.discarded import discard
+from eikon_engine.debug.marking import keep_place
 from eikon_engine.debug.place_in_timeline import demand_branch, lost_by, place_of
 from eikon_engine.errors import BranchError, UsageError
 from eikon_engine.outcome.debug_events import BranchSwitched, Rewound
@@ -67,7 +68,11 @@ async def switch(journey: Journey, command: BranchSwitch) -> Stand:
 
 
 async def go_over(journey: Journey, branch: Branch, iteration: int) -> None:
-    """Stand on another branch; the line that was left waits, as long as there is room."""
+    """Stand on another branch; where the session was gets a checkpoint, to come back to.
+
+    The line that was left waits there, as long as there is room.
+    """
+    await keep_place(journey)
     arrived = await journey.lines.at(journey.ways[branch.name].until(iteration), iteration)
     left = journey.line
     journey.stand_at(arrived.line, branch.name)
