@@ -110,6 +110,10 @@ class Lines:
         """Let lines be made in the background: the session stands still; the first places first."""
         self.parking.begin(berths)
 
+    async def parked(self) -> None:
+        """Wait until the lines that were asked for are made."""
+        await self.parking.made()
+
     async def go_on(self) -> None:
         """Stop making lines: the browser is needed."""
         await self.parking.end()
@@ -137,7 +141,6 @@ class Lines:
     async def _bring(self, line: Line, way: Way, iteration: int) -> int:
         """Do what is missing; return how many digests were compared. A line that cannot be brought there is closed."""
         try:
-            line.fork = way.fork
             verified = _compared(line, way.seen.get(0)) if line.iteration == 0 else 0
             verified += await _repeat(line, way)
             while line.iteration < iteration:

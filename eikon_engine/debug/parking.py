@@ -6,7 +6,6 @@ A page at rest whose clock stands does nothing, so that a parked line costs memo
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -60,13 +59,19 @@ class Parking:
         if self._making is None and self._places:
             self._making = asyncio.ensure_future(self._fill(tuple(berths)[: self._places]))
 
+    async def made(self) -> None:
+        """Wait until nothing is being made any more."""
+        if self._making is not None:
+            await asyncio.wait({self._making})
+
     async def end(self) -> None:
         """Make nothing more; a line that was being made is given up."""
         making, self._making = self._making, None
         if making is not None:
             making.cancel()
-            with suppress(asyncio.CancelledError):
-                await making
+            await asyncio.wait({making})
+            if not making.cancelled():
+                making.result()
 
     def take(self, way: Way, iteration: int) -> Line | None:
         """Give away the line that is nearest before a place of a way; None if there is none."""
@@ -78,7 +83,13 @@ class Parking:
         return nearest
 
     def add(self, line: Line) -> None:
-        """Let a line wait; the least recently used one goes where there are too many."""
+        """Let a line wait; the least recently used one goes where there are too many.
+
+        One that has left its recording does not: the steps that come next may be known by the time it is needed.
+        """
+        if line.given is not None:
+            self.leave(line)
+            return
         self._lines.append(line)
         while len(self._lines) > self._places:
             self.leave(self._lines.pop(0))

@@ -41,16 +41,6 @@ class Evaluation(Record):
         return self.iteration, self.page, self.frame, self.expression
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """Where a branch left the recording: from there on, answers are given as they are asked for."""
-
-    iteration: int
-    """How many steps are those of the parent."""
-    live: bool = False
-    """Whether requests that no recording knows go to the network."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
     """Everything that has to be done again to come to an iteration once more, and what was seen there."""
@@ -60,8 +50,6 @@ class Way:
     """In the order in which they were made; those after the iteration that is asked for are left out."""
     seen: Mapping[int, StateDigest] = field(default_factory=dict)
     """What the session saw after so many steps; where it did not look, nothing is compared."""
-    fork: Fork | None = None
-    """None for the recording itself."""
 
     def until(self, iteration: int) -> Way:
         """Return the way as far as an iteration."""
@@ -69,19 +57,17 @@ class Way:
             bundle=self.bundle,
             evaluations=tuple(each for each in self.evaluations if each.iteration <= iteration),
             seen={number: state for number, state in self.seen.items() if number <= iteration},
-            fork=self.fork,
         )
 
     def key(self, iteration: int) -> str:
         """Digest what leads to an iteration, evaluations aside: the steps, the start, what answers."""
         trace = self.bundle.trace
-        fork = self.fork if self.fork is not None and self.fork.iteration < iteration else None
         parts: list[JsonValue] = [
             trace_sha256(trace, iteration),
             trace.start.model_dump(mode="json"),
             None if trace.environment is None else trace.environment.model_dump(mode="json"),
+            None if trace.network is None else trace.network.model_dump(mode="json"),
             network_sha256(self.bundle.root, trace),
-            None if fork is None else [fork.iteration, fork.live],
         ]
         return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
 
