@@ -7,6 +7,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.debug.inspect import inspect, locate
+from eikon_engine.debug.inspection_text import render_inspection, render_location
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.errors import ActionRejectedError, PageMissingError
 from eikon_engine.outcome.events import verdict_of
@@ -203,3 +204,22 @@ def test_pages_and_selectors_that_are_not_there_are_refused(
     everything = here.look(page=4)
     assert everything.picture is not None
     assert (everything.picture.path, everything.picture.problem) == (None, "the page is not open")
+
+
+def test_what_was_found_is_told_in_lines(opened: tuple[BlockingPortal, Lines], tmp_path: Path) -> None:
+    """With what to look at, and what a target may have become."""
+    here = stand(opened, "shop_passing", BEFORE_QUANTITY, tmp_path)
+    here.run("quantity.id = 'amount'; console.log('one\\n\\x1b[2Jtwo')")
+
+    told = render_inspection(here.look()).splitlines()
+    found = render_location(here.find("rating-stars .star")).splitlines()
+
+    assert told[0] == "9 of 29 steps done; JavaScript was run by hand on the way"
+    assert told[1].startswith("next: 10 fill #quantity")
+    assert "  target #quantity matches 0 elements now" in told
+    assert "    would not bind now: #quantity: wanted one element, found none" in told
+    assert any(line.startswith("    did you mean <input#amount>") for line in told)
+    assert "divergences so far: none" in told
+    assert any(line.startswith("  page 0 log: one \\x1b[2Jtwo") for line in told)
+    assert found[0] == "rating-stars .star matches 5 elements of page 0"
+    assert len(found) == 6
