@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from playwright.async_api import Browser, ProxySettings
+    from playwright.async_api import APIRequest, Browser, ProxySettings
 
 _FEATURES_OFF: Final = (
     "DeferRendererTasksAfterInput",
@@ -92,6 +92,8 @@ class LaunchedBrowser:
     flags: tuple[str, ...]
     """Those that can change what a page sees, without what is added to seal it."""
     playwright_version: str
+    requests: APIRequest
+    """Makes requests beside the browser."""
 
 
 def launch_flags(options: LaunchOptions) -> tuple[str, ...]:
@@ -139,6 +141,12 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
             raise BrowserDiedError(message) from error
         try:
             flags = launch_flags(replace(options, sealed=False))
-            yield LaunchedBrowser(browser=browser, binary=binary, flags=flags, playwright_version=version("playwright"))
+            yield LaunchedBrowser(
+                browser=browser,
+                binary=binary,
+                flags=flags,
+                playwright_version=version("playwright"),
+                requests=playwright.request,
+            )
         finally:
             await browser.close()

@@ -131,10 +131,6 @@ class Rest:
             self.phase = self.phases(actions) - 1
             self._turn_phase()
 
-    def settle_from_here(self) -> None:
-        """Let pages come to rest after every action to come, whether an agent waited for them or not."""
-        self.settles_after = self.phase // self.phases(1)
-
     async def begin(self, at_ms: float | None, acts_at_ms: float | None = None) -> None:
         """Begin an action, at the recorded page time if one is given, after everything that came before it.
 

@@ -194,6 +194,14 @@ class Schedule:
                 self.late += 1
         self.wake()
 
+    def forget(self, orders: Iterable[int]) -> None:
+        """Expect these no longer: nothing that comes before its place waits for them."""
+        gone = frozenset(orders)
+        self._coming = [each for each in self._coming if each[0] not in gone]
+        heapq.heapify(self._coming)
+        self._skipped -= gone
+        self.wake()
+
     def wake(self) -> None:
         """Look again: time passed, a phase began, or something waits."""
         self._changed.set()

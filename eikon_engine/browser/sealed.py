@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
 
 from eikon_engine.browser.background import Background
 from eikon_engine.browser.changed_answers import Asked, OtherAnswers
@@ -19,33 +17,35 @@ from eikon_engine.browser.given import GivenAsAsked
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.schedule import Schedule
+from eikon_engine.browser.served import (
+    allowing_nobody,
+    denied,
+    leading_to,
+    moments_of,
+    served_headers,
+    was_refused_by_policy,
+)
 from eikon_engine.browser.socket_player import SocketPlayer, SocketRules
 from eikon_engine.browser.traffic import STEPPING_STONE
 from eikon_engine.browser.untamed import UntamedWorkers
 from eikon_engine.network.kinds import FETCHES
 from eikon_engine.network.long_polls import long_polls
 from eikon_engine.network.matching import Hit, Playback
-from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 from eikon_engine.outcome.outcomes import NetworkMiss, NetworkOutcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from playwright.async_api import Frame, Request, Route
 
+    from eikon_engine.browser.live_answers import LiveAnswers
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
-    from eikon_engine.network.matching import Miss
+    from eikon_engine.network.matching import Match, Miss
     from eikon_engine.network.moment import Moment
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.volatile import VolatileRule
 
-DROPPED: Final = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive"})
-"""Response headers that speak of the transport, which a served answer does not have."""
-BLOCKED_BY_POLICY: Final = "net::ERR_FAILED"
-"""What the browser says of an answer that the CORS policy keeps from the page."""
-NOBODY: Final = "https://nobody.invalid"
-"""An origin that is that of no page, not even of one that has none."""
 ARRIVAL_S: Final = 1.0
 """Wall time after which an answer that was handed over counts as arrived."""
 NO_CONTENT: Final = 204
@@ -87,10 +87,22 @@ class SealedTraffic:
         self._untamed = UntamedWorkers()
         self._running: _Running | None = None
         self._given: GivenAsAsked | None = None
+        self._live: LiveAnswers | None = None
+        self._made: tuple[LiveAnswers, ...] = ()
+        """What was let through so far, the last of them now, if any is."""
+
+    def let_through(self, live: LiveAnswers | None) -> None:
+        """Really make requests from now on, by `live`; None blocks again what the recording does not know."""
+        self._live = live
+        if live is None:
+            return
+        self._made = (*(each for each in self._made if each is not live), live)
+        if live.every:
+            self._now.schedule.forget(each.moment.order for each in self._recording.exchanges if each.moment)
 
     async def start(self, session: Session) -> None:
         """Route everything."""
-        moments = _moments(self._recording)
+        moments = moments_of(self._recording)
         schedule = Schedule(session.rest, session.ledger, moments, self._given_to, self._failures)
         if self._given_to is not None:
             session.rest.settles_after = max(self._failures, default=-1) + 1
@@ -121,12 +133,12 @@ class SealedTraffic:
             rest, schedule = self._now.session.rest, self._now.schedule
             self._given = GivenAsAsked(
                 recording=self._recording,
-                turns=frozenset(moment.order for moment in _moments(self._recording)),
+                turns=frozenset(moment.order for moment in moments_of(self._recording)),
                 before=frozenset(schedule.granted),
             )
             self._given_to = self._given.moments.__setitem__
             schedule.give_as_asked(self._given_to)
-            rest.settle_from_here()
+            rest.settles_after = rest.phase // rest.phases(1)
             await rest.quiesce()
         return self._given
 
@@ -151,7 +163,7 @@ class SealedTraffic:
         if late:
             what = f"{late} of the recorded answers and messages"
             notes.append(f"schedule: {what} came at another time than in the recording")
-        return NetworkOutcome(
+        met = NetworkOutcome(
             served=len(self._playback.hits) + sockets.served,
             misses=tuple(self._misses),
             unused=(
@@ -162,6 +174,9 @@ class SealedTraffic:
             response_changes=self._other.changed.kept if self._other is not None else (),
             notes=(*notes, *self._playback.rule_use.notes()),
         )
+        for live in self._made:
+            met = live.added_to(met)
+        return met
 
     async def _serve(self, route: Route) -> None:
         """Answer a request; where that fails, the session ends, and nobody waits for the answer."""
@@ -189,11 +204,13 @@ class SealedTraffic:
             headers=tuple(request.headers.items()),
         )
         match = asked.match(self._playback)
+        if self._live is not None and (self._live.every or not isinstance(match, Hit)):
+            await self._let_through(route, self._live, match)
+            return
         if isinstance(match, Hit) and self._other is not None:
             self._other.compare(asked, match.exchange)
         if not isinstance(match, Hit):
-            self._misses.append(_network_miss(match))
-            await self._abort(route, "blockedbyclient")
+            await self._block(route, _network_miss(match))
             return
         self._keys[request] = match.key
         self._asked_for(match.exchange)
@@ -203,10 +220,30 @@ class SealedTraffic:
                 self._given.in_vain.add(match.exchange.ordinal)
             self._now.schedule.never(request)
             session.ledger.changed.set()
-        elif match.exchange.hops and request.is_navigation_request() and match.exchange.response is not None:
-            await self._redirect(route, match.exchange)
         else:
-            await self._answer(route, match.exchange)
+            await self._deliver(route, match.exchange)
+
+    async def _let_through(self, route: Route, live: LiveAnswers, match: Match) -> None:
+        """Give the answer of the real site to a request, as if it had been recorded."""
+        refusal = live.refusal(route.request)
+        if refusal is not None:
+            await self._block(route, NetworkMiss(key=match.key, reason=refusal))
+            return
+        if isinstance(match, Hit):
+            self._keys[route.request] = match.key
+            self._asked_for(match.exchange)
+        await self._deliver(route, await live.answer(self._now.session, route.request, match))
+
+    async def _block(self, route: Route, miss: NetworkMiss) -> None:
+        self._misses.append(miss)
+        await self._abort(route, "blockedbyclient")
+
+    async def _deliver(self, route: Route, exchange: Exchange) -> None:
+        is_document = route.request.is_navigation_request()
+        if exchange.hops and is_document and exchange.response is not None:
+            await self._redirect(route, exchange)
+        else:
+            await self._answer(route, exchange)
 
     def _asked_for(self, exchange: Exchange) -> None:
         """Note a request that long polls may have waited for."""
@@ -225,9 +262,8 @@ class SealedTraffic:
             moment, route.request, at_once=at_once, has_cause=lambda: self._has_cause(exchange)
         ):
             response = exchange.response
-            if response is None and _was_refused_by_policy(exchange):
-                nobody = "null" if _origin(exchange) != "null" else NOBODY
-                await self._fulfill(route, OK, (("access-control-allow-origin", nobody),), b"")
+            if response is None and was_refused_by_policy(exchange):
+                await self._fulfill(route, OK, allowing_nobody(exchange), b"")
             elif response is None:
                 await self._abort(route, ABORT_CODES.get(exchange.failure or "", "failed"))
             elif response.body_missing is not None:
@@ -240,16 +276,16 @@ class SealedTraffic:
     async def _give(self, route: Route, exchange: Exchange, response: RecordedResponse) -> None:
         hops = () if exchange.request.is_navigation else exchange.hops
         cookies = cookies_on_the_way(exchange, self._now_s) if hops else ()
-        headers: HeaderPairs = (*cookies, *lasting(response.headers, self._now_s))
+        headers: HeaderPairs = (*cookies, *lasting(response.headers, self._now_s), *denied(exchange, response))
         if hops and route.request.resource_type in FETCHES:
             target = self._now.session.restorer.restore(response.url.encode()).decode()
             headers = with_own_header(headers, REDIRECTED_HEADER, target)
         if not exchange.pieces or route.request.resource_type != "fetch":
-            await self._fulfill(route, response.status, headers, self._body(response))
+            await self._fulfill(route, response.status, headers, self._body(exchange, response))
             return
         headers = with_own_header(headers, STREAM_HEADER, str(exchange.ordinal))
         await self._fulfill(route, response.status, headers, b"")
-        body = self._body(response) if response.body is not None else b""
+        body = self._body(exchange, response) if response.body is not None else b""
         self._now.background.begin(feed(self._now.schedule, route.request, exchange, body))
 
     async def _arrived(self, request: Request) -> None:
@@ -279,7 +315,7 @@ class SealedTraffic:
             # A popup is no page before its first document, and a document does not load itself anew by an address
             # with a fragment: a document of ours leads on, and is left out of what is observed.
             headers = (*cookies, ("content-type", "text/html"), (STEPPING_STONE, "1"))
-            await self._fulfill(route, OK, headers, _leading_to(target))
+            await self._fulfill(route, OK, headers, leading_to(target))
             return
         await self._fulfill(route, NO_CONTENT, cookies, b"")
         self._now.background.begin(self._navigate(request, frame, continuation))
@@ -301,7 +337,7 @@ class SealedTraffic:
         from playwright.async_api import Error
 
         try:
-            await route.fulfill(status=status, headers=_served_headers(headers, route.request.method), body=body)
+            await route.fulfill(status=status, headers=served_headers(headers, route.request.method), body=body)
         except Error:
             self._now.session.ledger.changed.set()  # the page or the request went away before its answer
 
@@ -313,10 +349,12 @@ class SealedTraffic:
         except Error:
             self._now.session.ledger.changed.set()  # as above
 
-    def _body(self, response: RecordedResponse) -> bytes:
+    def _body(self, exchange: Exchange, response: RecordedResponse) -> bytes:
         if response.body is None:
             return b""
-        return self._now.session.restorer.restore(self._recording.body(response.body))
+        came = (live.take_body(exchange) for live in self._made)
+        body = next((each for each in came if each is not None), None)
+        return self._now.session.restorer.restore(self._recording.body(response.body) if body is None else body)
 
     @property
     def _now_s(self) -> float:
@@ -342,44 +380,6 @@ class _Running:
     background: Background
 
 
-def _moments(recording: NetworkRecording) -> Iterator[Moment]:
-    for exchange in recording.exchanges:
-        if exchange.pieces and exchange.request.resource_type != "fetch":
-            yield exchange.pieces[0].moment
-            continue
-        yield from (piece.moment for piece in exchange.pieces)
-        if exchange.moment is not None:
-            yield exchange.moment
-    for event in recording.sockets:
-        if not isinstance(event, SocketOpened) and _sender(event) == "server":
-            yield event.moment
-
-
-def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:
-    match event:
-        case SocketMessage():
-            return event.sender
-        case SocketClosed():
-            return event.closer
-        case SocketAccepted():
-            return "server"
-
-
-def _was_refused_by_policy(exchange: Exchange) -> bool:
-    """Say whether the browser kept an answer of another origin from a page, which it will do again.
-
-    Whatever is subject to CORS says its origin: https://fetch.spec.whatwg.org/#origin-header.
-    """
-    request = exchange.request
-    origin, theirs = _origin(exchange), urlsplit(request.url)
-    crosses = origin not in {"", f"{theirs.scheme}://{theirs.netloc.rpartition('@')[2]}"}
-    return exchange.failure == BLOCKED_BY_POLICY and crosses and not request.is_navigation
-
-
-def _origin(exchange: Exchange) -> str:
-    return next((value for name, value in exchange.request.headers if name.lower() == "origin"), "")
-
-
 def _is_main_document(request: Request) -> bool:
     """Say whether a request is for the document of a page, which answers no question until it shows."""
     from playwright.async_api import Error
@@ -390,25 +390,6 @@ def _is_main_document(request: Request) -> bool:
         return request.frame.parent_frame is None
     except Error:
         return True  # the first document of a popup
-
-
-def _leading_to(target: str) -> bytes:
-    """Build a document that goes on to another address, and is not at rest until it has."""
-    address = json.dumps(target).replace("<", "\\u003c")
-    script = f"(window.__eikon__ ??= {{}}).leaving = true; location.replace({address})"
-    return f"<!doctype html><script>{script}</script>".encode()
-
-
-def _served_headers(headers: HeaderPairs, method: str) -> dict[str, str]:
-    """Join headers of one name: cookies by a line break, as Playwright wants them, others by a comma."""
-    served: dict[str, str] = {}
-    for name, value in headers:
-        lower = name.lower()
-        if lower in DROPPED and not (method == "HEAD" and lower == "content-length"):
-            continue
-        separator = "\n" if lower == "set-cookie" else ", "
-        served[lower] = f"{served[lower]}{separator}{value}" if lower in served else value
-    return served
 
 
 def _network_miss(miss: Miss) -> NetworkMiss:

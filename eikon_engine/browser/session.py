@@ -16,6 +16,7 @@ from eikon_engine.browser.rest import Rest
 from eikon_engine.browser.session_storage import open_filled_page
 from eikon_engine.browser.worker_script import worker_script
 from eikon_engine.errors import TraceFieldError
+from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.redact.memory import DigestMemory
 from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.relocated_redaction import redactor_for
@@ -24,15 +25,16 @@ from eikon_engine.trace.stand_ins import StandIns
 from eikon_engine.trace.url_map import UrlMap
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping
+    from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from playwright.async_api import Browser, BrowserContext, Page, Request
 
     from eikon_engine.browser.arrivals import DevTools
     from eikon_engine.browser.traffic import Traffic
-    from eikon_engine.redact.found import FoundSecrets
+    from eikon_engine.redact.rules import RedactionRules
     from eikon_engine.trace.blobs import BlobStore
     from eikon_engine.trace.environment import Environment
+    from eikon_engine.trace.found_secret import FoundSecret
 
 
 PLAIN_SCRIPTS: Final = (
@@ -128,6 +130,11 @@ class Session:
             self.kept |= {name}
             kept = {each: self.secrets.values[each] for each in self.kept}
             self.redactor = redactor_for(kept, self.urls, self.redactor.stand_ins)
+
+    def find_secrets(self, rules: RedactionRules, key: bytes, known: Iterable[FoundSecret] = ()) -> FoundSecrets:
+        """Find secrets in what comes from now on, and replace them as those that are `known`; see `FoundSecrets`."""
+        self.found = FoundSecrets(rules, key, known=known, stand_ins=self.redactor.stand_ins)
+        return self.found
 
     def learn_request(self, request: Request) -> None:
         """Look for secrets in what a page sends, before any of it is written."""

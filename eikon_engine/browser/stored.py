@@ -12,9 +12,13 @@ from eikon_engine.redact.memory import stored_digest
 from eikon_engine.trace.observation import StoredItem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.async_api import Cookie, Page
 
     from eikon_engine.browser.session import Session
+    from eikon_engine.redact.discover import Finding
+    from eikon_engine.redact.found import FoundSecrets
 
 BRIEF_S: Final = 24 * 3600
 """Cookies that end so soon may be there in a replay when they were gone, and the other way round."""
@@ -45,7 +49,7 @@ class StoredValue:
 
 async def stored_items(session: Session) -> tuple[StoredItem, ...]:
     """Return what is kept for all open pages; a page that is going says nothing of its own."""
-    items = (_item(session, each) for each in await _kept(session))
+    items = [_item(session, each) for each in await _kept(session)]
     found = {each.sort_key: each for each in items}
     return tuple(found[key] for key in sorted(found))
 
@@ -65,6 +69,21 @@ async def stored_values(session: Session) -> tuple[StoredValue, ...]:
     return tuple(sorted(values, key=lambda each: (each.kind, each.place, each.page or 0, each.name, each.value)))
 
 
+async def keep_as_known(session: Session) -> None:
+    """Take nothing that is kept by now for a secret that is found: it stands in the bundle that is replayed."""
+    found = session.found
+    if found is None:
+        return
+    for each in await _kept(session):
+        found.leave(each.value, _findings(found, each))
+
+
+async def _kept(session: Session) -> list[_Kept]:
+    pages = session.ledger.open_pages()
+    cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each) for each in pages))
+    return [each for some in (cookies, *stores) for each in some]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kept:
     """Something that is kept, as the browser says it."""
@@ -77,12 +96,6 @@ class _Kept:
     is_brief: bool = False
     is_hidden: bool = False
     """Whether it is a cookie that no page can read."""
-
-
-async def _kept(session: Session) -> list[_Kept]:
-    pages = session.ledger.open_pages()
-    cookies, *stores = await asyncio.gather(_cookies(session), *(_of_page(*each) for each in pages))
-    return [each for some in (cookies, *stores) for each in some]
 
 
 async def _cookies(session: Session) -> list[_Kept]:
@@ -121,7 +134,8 @@ async def _of_page(ordinal: int, page: Page) -> list[_Kept]:
     except Error:
         return []  # the page is going
     kept = [_Kept(kind="local", place=origin, name=name, value=value) for name, value in local]
-    return kept + [_Kept(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
+    kept += [_Kept(kind="session", place=origin, name=name, value=value, page=ordinal) for name, value in own]
+    return kept
 
 
 def _item(session: Session, kept: _Kept) -> StoredItem:
@@ -144,8 +158,13 @@ def _clean_value(session: Session, kept: _Kept) -> str:
     redact, found = session.redactor.text, session.found
     if found is None:
         return redact(kept.value)
+    found.learn(_findings(found, kept), made=not kept.is_hidden)
     if kept.kind != "cookie":
-        found.learn(found.discover.in_storage(kept.name, kept.value), made=True)
         return redact(kept.value)
-    found.learn(found.discover.in_cookie(kept.name, kept.value, is_hidden=kept.is_hidden), made=not kept.is_hidden)
     return found.cookie_value(kept.name, kept.value, redact, is_hidden=kept.is_hidden)
+
+
+def _findings(found: FoundSecrets, kept: _Kept) -> Iterable[Finding]:
+    if kept.kind == "cookie":
+        return found.discover.in_cookie(kept.name, kept.value, is_hidden=kept.is_hidden)
+    return found.discover.in_storage(kept.name, kept.value)

@@ -100,6 +100,11 @@ class Line:
         return self._place.opened.session
 
     @property
+    def launched(self) -> LaunchedBrowser:
+        """Return the browser, which other lines work in as well."""
+        return self._place.launched
+
+    @property
     def opened(self) -> OpenedWorker:
         """Return the worker with the name of its browser, and the environment."""
         return self._place.opened

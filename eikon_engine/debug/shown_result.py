@@ -18,6 +18,8 @@ from eikon_engine.debug.commands import (
     Locate,
     Quit,
 )
+from eikon_engine.debug.inspection import Inspection, Location
+from eikon_engine.debug.inspection_text import render_inspection, render_location
 from eikon_engine.debug.results import JavaScriptRun, Listed, Marked, Saved, Stand
 from eikon_engine.outcome.debug_events import (
     BranchChanged,
@@ -79,8 +81,10 @@ def render_result(command: Command, result: JsonValue) -> str:  # noqa: PLR0911 
             return f"{Marked.model_validate_json(text)}\n"
         case Evaluate():
             return _evaluated(JavaScriptRun.model_validate_json(text))
-        case Inspect() | Locate():
-            return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+        case Inspect():
+            return render_inspection(Inspection.model_validate_json(text))
+        case Locate():
+            return render_location(Location.model_validate_json(text))
         case BranchSave():
             return "".join(f"{line}\n" for line in Saved.model_validate_json(text).lines)
         case Quit():

@@ -51,7 +51,7 @@ class NetworkWriter:
             message = f"{self._path}: a recording lies here already; choose another folder"
             raise OutputError(message) from error
         except OSError as error:
-            raise OutputError(_unwritable(self._path, error)) from error
+            raise OutputError(unwritable(self._path, error)) from error
 
     def write_blob(self, data: bytes) -> BlobRef:
         """Store a body, before the exchange that names it.
@@ -69,13 +69,13 @@ class NetworkWriter:
             TraceFieldError: the place of the exchange is taken.
             OutputError: the index cannot be written.
         """
-        _demand_blobs(exchange, self._blobs, str(self._path))
+        demand_blobs(exchange, self._blobs, str(self._path))
         self._places.claim_exchange(exchange, str(self._path))
         try:
             self._index.write(exchange.model_dump_json().encode() + b"\n")
             self._index.flush()
         except OSError as error:
-            raise OutputError(_unwritable(self._path, error)) from error
+            raise OutputError(unwritable(self._path, error)) from error
 
     def append_socket(self, event: SocketEvent) -> None:
         """Write what happened on a WebSocket, and flush it.
@@ -89,7 +89,7 @@ class NetworkWriter:
             self._sockets.write(event.model_dump_json().encode() + b"\n")
             self._sockets.flush()
         except OSError as error:
-            raise OutputError(_unwritable(self._path.with_name(SOCKETS_NAME), error)) from error
+            raise OutputError(unwritable(self._path.with_name(SOCKETS_NAME), error)) from error
 
     def close(self) -> None:
         """End the files; a second call does nothing."""
@@ -154,7 +154,7 @@ def read_network(folder: Path) -> NetworkRecording:
     exchanges, torn = _read_lines(path, _EXCHANGE, "exchange")
     for number, exchange in exchanges:
         places.claim_exchange(exchange, f"{path}, line {number}")
-        _demand_blobs(exchange, blobs, f"{path}, line {number}")
+        demand_blobs(exchange, blobs, f"{path}, line {number}")
     path = folder / SOCKETS_NAME
     sockets, torn_sockets = _read_lines(path, _SOCKET_EVENT, "socket event") if path.exists() else ([], None)
     for number, event in sockets:
@@ -210,7 +210,12 @@ def _parse_line(line: bytes, kind: TypeAdapter[_Line], where: str, name: str) ->
     return record
 
 
-def _demand_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
+def demand_blobs(exchange: Exchange, blobs: BlobStore, where: str) -> None:
+    """Make sure that the bodies of an exchange are stored.
+
+    Raises:
+        AttachmentMissingError: one is not.
+    """
     for ref in exchange.blobs:
         if not blobs.has(ref):
             message = (
@@ -224,5 +229,6 @@ def _clip(line: bytes) -> str:
     return repr(line[:_SHOWN_BYTES].decode(errors="replace") + ("…" if len(line) > _SHOWN_BYTES else ""))
 
 
-def _unwritable(path: Path, error: OSError) -> str:
+def unwritable(path: Path, error: OSError) -> str:
+    """Say that a file of a recording cannot be written."""
     return f"{path}: the network recording cannot be written ({error.strerror}); choose a writable folder"

@@ -169,6 +169,8 @@ class NetworkOutcome(Record):
     """How the requests of a replay met the recording."""
 
     served: int = 0
+    live: int = 0
+    """Requests of a sealed replay that were really made; see `--then live`."""
     misses: tuple[NetworkMiss, ...] = ()
     unused: tuple[str, ...] = ()
     """Keys of recorded exchanges that nobody asked for."""

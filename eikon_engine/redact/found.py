@@ -25,15 +25,21 @@ class FoundSecrets:
     """Learn secrets from what goes by, before it is written; mutable, one for a recording."""
 
     def __init__(
-        self, rules: RedactionRules, key: bytes, *, strict: bool = False, known: Iterable[FoundSecret] = ()
+        self,
+        rules: RedactionRules,
+        key: bytes,
+        *,
+        strict: bool = False,
+        known: Iterable[FoundSecret] = (),
+        stand_ins: StandIns | None = None,
     ) -> None:
         """Find by `rules`; `key` is drawn for this recording and kept nowhere.
 
         `strict` takes whatever nobody finds by trying for a secret, whatever it is called; `known` are stand-ins that
-        are there already.
+        are there already, `stand_ins` what replaces by them, where that is in use.
         """
         self.discover: Final = Discovery(rules, is_strict=strict)
-        self.stand_ins: Final = StandIns()
+        self.stand_ins: Final = stand_ins or StandIns()
         self._rules = rules
         self._key = key
         self._known: dict[str, FoundSecret] = {}
@@ -45,6 +51,11 @@ class FoundSecrets:
         """Return what was found, without the values."""
         return (*self._known.values(), *self._hidden_ones.values())
 
+    @property
+    def values_by_stand_in(self) -> dict[str, str]:
+        """Return the values themselves, for what goes back to the site that gave them; they are never written."""
+        return {each.stand_in: value for value, each in (*self._known.items(), *self._hidden_ones.items())}
+
     def __contains__(self, value: str) -> bool:
         """Say whether a value is replaced."""
         return value in self._known
@@ -53,6 +64,10 @@ class FoundSecrets:
         """Replace what was found from now on; `made` says that a page sent or kept it before anything brought it."""
         for each in findings:
             self._learn(each, made=made)
+
+    def leave(self, value: str, findings: Iterable[Finding]) -> None:
+        """Let a value, and the secrets that would be found in it, stay as they are."""
+        self._taken |= {value, *(segment for each in findings for segment in secret_segments(each))}
 
     def header(self, name: str, value: str, redact: Callable[[str], str]) -> str:
         """Return a header as it may be written; `redact` is what all texts go through.

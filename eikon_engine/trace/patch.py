@@ -22,6 +22,7 @@ from eikon_engine.trace.edits import (
 )
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import ActionTrace, ExecutionTrace, Result
+from eikon_engine.trace.found_secret import FoundSecret
 from eikon_engine.trace.insert_step import insert_step
 from eikon_engine.trace.mask import Mask, describe_mask
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput, set_page_intent, set_skill_output
@@ -89,6 +90,14 @@ class SetTimeline(Record):
     reason: str = Field(min_length=1)
 
 
+class AddFoundSecrets(Record):
+    """Say which secrets were found in what came to the mission since, and what stands in their place."""
+
+    kind: Literal["add_found_secrets"] = "add_found_secrets"
+    found: tuple[FoundSecret, ...]
+    reason: str = Field(min_length=1)
+
+
 class SetEnvironment(Record):
     """Replay in a stated environment where the recording kept none."""
 
@@ -104,6 +113,7 @@ Operation: TypeAlias = Annotated[
     | SetObservation
     | SetEnvironment
     | SetTimeline
+    | AddFoundSecrets
     | SetSkillOutput
     | SetPageIntent
     | SetFields
@@ -187,6 +197,8 @@ def describe(operation: Operation) -> str:  # noqa: PLR0911 - one case a kind
             return "state the environment"
         case SetTimeline(timeline=timeline):
             return f"bring {counted(len(timeline), 'part')} of the recorded network when waiting pages ask for them"
+        case AddFoundSecrets(found=found):
+            return f"keep {counted(len(found), 'more secret')} out"
         case SetSkillOutput(skill=skill):
             return f"take a new output for {skill}"
         case SetPageIntent(page_intent=name, intent=intent):
@@ -207,6 +219,9 @@ def _applied(trace: ExecutionTrace, operation: Operation) -> ExecutionTrace:  # 
             network = trace.network
             moved = None if network is None else network.model_copy(update={"timeline": timeline})
             return trace.model_copy(update={"network": moved})
+        case AddFoundSecrets(found=found):
+            redaction = trace.redaction.model_copy(update={"found": (*trace.redaction.found, *found)})
+            return trace.model_copy(update={"redaction": redaction})
         case SetSettle(action=name):
             return _with_action(trace, name, lambda action: _with_budget(action, operation))
         case SetObservation(action=name):

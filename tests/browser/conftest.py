@@ -30,7 +30,7 @@ def portal() -> Iterator[BlockingPortal]:
 def live_browser(portal: BlockingPortal) -> Iterator[Room]:
     """Run one browser for all tests on the live site."""
     with serve_pages() as site, portal.wrap_async_context_manager(launch_browser(LaunchOptions())) as launched:
-        yield Room(portal, launched.browser, site)
+        yield Room(portal, launched.browser, site, launched.requests)
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +39,7 @@ def sealed_browser(portal: BlockingPortal, live_browser: Room) -> Iterator[Room]
     with portal.wrap_async_context_manager(open_sink()) as sink:
         options = LaunchOptions(sealed=True, proxy=sink.for_browser)
         with portal.wrap_async_context_manager(launch_browser(options)) as launched:
-            yield Room(portal, launched.browser, live_browser.site)
+            yield Room(portal, launched.browser, live_browser.site, launched.requests)
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from anyio.from_thread import BlockingPortal
-    from playwright.async_api import Browser
+    from playwright.async_api import APIRequest, Browser
 
     from eikon_engine.browser.worker import Agrees, BrowserWorker, Performed
     from eikon_engine.outcome.outcomes import NetworkOutcome
@@ -112,6 +112,7 @@ class Room:
     portal: BlockingPortal
     browser: Browser
     site: PageSite
+    requests: APIRequest
 
     @contextmanager
     def desk(
@@ -141,9 +142,11 @@ class Room:
             self.portal.call(capture.close)
 
     @contextmanager
-    def sealed(self, folder: Path, *, settle_ms: float = SETTLE_MS) -> Iterator[Desk]:
+    def sealed(
+        self, folder: Path, *, settle_ms: float = SETTLE_MS, traffic: SealedTraffic | None = None
+    ) -> Iterator[Desk]:
         """Open a fresh session that is answered from a recording, with a sink that nothing may reach, as replays do."""
-        traffic = SealedTraffic(read_network(folder))
+        traffic = traffic or SealedTraffic(read_network(folder))
         with self.portal.wrap_async_context_manager(open_sink()) as sink:
             with self.desk(traffic, settle_ms=settle_ms, proxy=sink.for_pages) as desk:
                 yield desk

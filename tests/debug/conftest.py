@@ -23,7 +23,7 @@ from eikon_engine.shell import run_command
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from eikon_engine.outcome.events import Event, JournalLine
+    from eikon_engine.outcome.events import JournalLine
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 PASSING = TRACES / "shop_passing"
@@ -51,9 +51,10 @@ def say(*words: str) -> Said:
     return Said(status, out.getvalue(), err.getvalue())
 
 
-def eikon_process(*words: str, **options: Any) -> subprocess.Popen[str]:
+def eikon_process(*words: str) -> subprocess.Popen[str]:
     """Start `eikon` as a process of its own."""
-    return subprocess.Popen([sys.executable, "-m", "eikon_engine", *words], text=True, **options)
+    command = [sys.executable, "-m", "eikon_engine", *words]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
 @dataclass
@@ -81,7 +82,7 @@ class Session:
         assert said.status == 0, said.err
         return said.out
 
-    def json(self, *words: str) -> Any:
+    def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
         """Return the answer to a command as data."""
         return json.loads(self.good(*words, "--json"))
 
@@ -95,7 +96,7 @@ class Session:
         """Return what has happened, of one type."""
         return [line.event for line in self.lines() if line.event.type == kind]
 
-    def timeline(self) -> Any:
+    def timeline(self) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
         """Return its branches and checkpoints."""
         return self.json("timeline", "--format", "json")
 
@@ -118,7 +119,7 @@ def session(parent: Path, *options: str, name: str = "s1", trace: Path | None = 
     """Run a session, and end it."""
     source = () if trace is None else ("--trace", str(trace))
     command = ("debug", "start", *source, "--sessions-dir", str(parent), "--session", name, *options)
-    process = eikon_process(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = eikon_process(*command)
     assert process.stdout is not None
     running = Session(parent, name, process)
     try:

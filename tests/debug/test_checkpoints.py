@@ -107,7 +107,7 @@ def test_going_back_restores_the_pages(at_start: Session) -> None:
 
 
 def test_going_back_restores_what_scripts_keep(at_start: Session) -> None:
-    """What the seed calls the summary: state that lives in JavaScript alone comes back, and what was run by hand too."""
+    """What the seed calls the summary: state in JavaScript alone comes back, and what was run by hand too."""
     at_start.good("step")
     at_start.good("eval", "window.counter = (() => { let n = 40; return () => ++n; })(), counter()")
     made = at_start.json("checkpoint", "create")["checkpoint"]["id"]

@@ -12,19 +12,24 @@ from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.dom.stored import store_snapshot
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.located import locate
-from eikon_engine.trace.patch import SetObservation, SetTimeline
+from eikon_engine.trace.patch import AddFoundSecrets, SetObservation, SetTimeline
 
 if TYPE_CHECKING:
     from eikon_engine.browser.given import GivenAsAsked
     from eikon_engine.browser.worker import Performed
     from eikon_engine.debug.branches.branch import Branch
     from eikon_engine.trace.blobs import BlobStore
+    from eikon_engine.trace.found_secret import FoundSecret
     from eikon_engine.trace.observation import Observation
     from eikon_engine.trace.patch import Operation
 
 
-def learn(branch: Branch, step: str, performed: Performed, given: GivenAsAsked) -> Branch:
+def learn(
+    branch: Branch, step: str, performed: Performed, given: GivenAsAsked, found: tuple[FoundSecret, ...] = ()
+) -> Branch:
     """Return a branch that knows what one more step led to, and when everything came up to now.
+
+    `found` are the secrets that were found so far in what live sites sent.
 
     A step that is known already, and a skill, which works on what was recorded, change nothing. Snapshots and answers
     are written before what names them.
@@ -49,6 +54,10 @@ def learn(branch: Branch, step: str, performed: Performed, given: GivenAsAsked) 
             reason=_reason(branch),
         )
     ]
+    known = set(branch.trace.redaction.found)
+    new = tuple(each for each in found if each not in known)
+    if new:
+        operations.append(AddFoundSecrets(found=new, reason=_reason(branch)))
     return with_operations(branch, [*operations, *_timeline(branch, given)])
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.debug.branches.learn import learn, learn_times
-from eikon_engine.errors import InternalError
+from eikon_engine.debug.branches.live import Outside, let_out
 from eikon_engine.outcome.events import ActionTaken, DivergenceFound, action_taken
 from eikon_engine.outcome.outcomes import ActionOutcome
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.given import GivenAsAsked
     from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.debug.branches.live import BranchAnswers
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.state_digest import StateDigest
     from eikon_engine.outcome.events import Event
@@ -30,11 +30,16 @@ _NOTHING_KNOWN: Final = ("nothing was recorded to compare", "the recording does 
 class Walk:
     """A line on a branch; mutable, as both are."""
 
-    def __init__(self, line: Line, branch: Branch) -> None:
-        """Go on where `line` stands, on a plan that is the one of `branch`."""
+    def __init__(self, line: Line, branch: Branch, outside: Outside | None = None) -> None:
+        """Go on where `line` stands, on a plan that is the one of `branch`.
+
+        New steps of a live branch reach sites by `outside`, or beside the browser of the line.
+        """
         self.line = line
         self.branch = branch
+        self._outside = outside or Outside(launched=line.launched)
         self._given: GivenAsAsked | None = None
+        self._keeper: BranchAnswers | None = None
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
         """Do the next step, and yield what a replay tells of it; see `Line.advance`.
@@ -50,7 +55,7 @@ class Walk:
         planned = self.line.next
         is_new = planned is not None and planned.position > self.branch.known
         if is_new:
-            self._given = await _sealed(self.line).give_as_asked()
+            await self._leave_recording()
         async with aclosing(self.line.advance(expected)) as events:
             async for event in events:
                 if isinstance(event, ActionTaken) and is_new:
@@ -62,11 +67,15 @@ class Walk:
             self.line.replan(self.branch.bundle)
 
     def settle(self) -> None:
-        """Write when everything came that came since the last step; to be called before the line is left.
+        """Write when everything came that came since the last step, and end; to be called before the line is left.
 
         Raises:
             OutputError: the branch cannot be written.
         """
+        if self._keeper is not None:
+            self._keeper.close()
+            self._keeper = None
+            self.line.traffic.let_through(None)
         if self._given is not None and not self.line.touched:
             self.branch = learn_times(self.branch, self._given)
 
@@ -80,10 +89,18 @@ class Walk:
         self.line.replan(branch.bundle)
         self.branch = branch
 
+    async def _leave_recording(self) -> None:
+        """Have answers given as they are asked for, and live sites asked where the branch may."""
+        given = self._given = await self.line.leave_recording()
+        if self._keeper is None and self.branch.file.is_live:
+            self._keeper = await let_out(self.line, self.branch, given, self._outside)
+
     def _learn(self, event: ActionTaken) -> None:
         performed = self.line.runner.last
         if performed is not None and self._given is not None and not self.line.touched:
-            self.branch = learn(self.branch, event.outcome.id, performed, self._given)
+            found = self.line.session.found
+            secrets = () if found is None else found.table
+            self.branch = learn(self.branch, event.outcome.id, performed, self._given, secrets)
 
 
 def of_new_step(event: Event) -> Event | None:
@@ -114,11 +131,3 @@ def _judged(action: ActionOutcome) -> ActionOutcome:
     )
     verdict: Verdict = "diverged" if left else "unverifiable"
     return action.model_copy(update={"divergences": left, "unverifiable": notes, "verdict": verdict})
-
-
-def _sealed(line: Line) -> SealedTraffic:
-    traffic = line.session.traffic
-    if not isinstance(traffic, SealedTraffic):
-        message = "a branch goes its way on a line that is not sealed"
-        raise InternalError(message)
-    return traffic

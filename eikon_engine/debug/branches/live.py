@@ -1,0 +1,100 @@
+"""Let a branch ask the live site what no recording knows, and keep the answers in its bundle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from eikon_engine.browser.live_answers import LiveAnswers
+from eikon_engine.browser.stored import keep_as_known
+from eikon_engine.network.additions import Additions
+from eikon_engine.network.append import NetworkAppender
+from eikon_engine.network.store import read_network
+from eikon_engine.redact.rules import RedactionRules
+from eikon_engine.trace.bundle_path import inside
+from eikon_engine.trace.wall_clock import fresh_key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from eikon_engine.browser.given import GivenAsAsked
+    from eikon_engine.browser.launch import LaunchedBrowser
+    from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.debug.line import Line
+    from eikon_engine.network.exchange import Exchange
+    from eikon_engine.trace.blobs import BlobRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outside:
+    """How a session reaches live sites."""
+
+    launched: LaunchedBrowser
+    """Beside which requests are made."""
+    rules: RedactionRules = field(default_factory=RedactionRules)
+    new_key: Callable[[], bytes] = fresh_key
+    """Draws what stand-ins of secrets are made with."""
+
+
+class BranchAnswers:
+    """Keep live answers in the network part of a branch, as they come; an `AnswerKeeper`.
+
+    Answers stand in the file in the order in which they came to it. The places that they have in the session, whose
+    recording has other moments, belong to the timeline of the branch.
+    """
+
+    def __init__(self, folder: Path, given: GivenAsAsked) -> None:
+        """Write behind what `folder` has, and tell `given` of it.
+
+        Raises:
+            TraceError: the network part cannot be read.
+            OutputError: it cannot be written.
+        """
+        self._places = Additions(read_network(folder))
+        self._appender = NetworkAppender(folder)
+        self._given = given
+
+    def write_blob(self, data: bytes) -> BlobRef:
+        """Store a body, before the exchange that names it.
+
+        Raises:
+            OutputError: the folder cannot be written.
+        """
+        return self._appender.write_blob(data)
+
+    def append(self, exchange: Exchange) -> None:
+        """Write one exchange.
+
+        Raises:
+            OutputError: the index cannot be written.
+        """
+        place = self._places.moment(exchange.completed_ms or 0.0, exchange.phase).order
+        self._appender.append(exchange.model_copy(update={"completion": place}))
+        known = self._given.recording
+        self._given.recording = replace(known, exchanges=(*known.exchanges, exchange))
+
+    def close(self) -> None:
+        """End the file."""
+        self._appender.close()
+
+
+async def let_out(line: Line, branch: Branch, given: GivenAsAsked, outside: Outside) -> BranchAnswers | None:
+    """Let the pages of a line reach live sites from now on; return what keeps the answers, which has to be closed.
+
+    None where the branch has no network part to keep them in.
+
+    Raises:
+        TraceError: the network part of the branch cannot be read.
+        OutputError: it cannot be written.
+    """
+    network = branch.trace.network
+    if network is None:
+        return None
+    keeper = BranchAnswers(inside(branch.bundle.root, network.folder, "network.folder"), given)
+    session = line.session
+    if session.found is None:
+        session.find_secrets(outside.rules, outside.new_key(), branch.trace.redaction.found)
+        await keep_as_known(session)
+    line.traffic.let_through(LiveAnswers(outside.launched.requests, given.recording, keeper))
+    return keeper

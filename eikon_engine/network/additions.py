@@ -1,0 +1,48 @@
+"""The places of what is added to a recording: behind all that it has."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from eikon_engine.network.moment import Moment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.network.store import NetworkRecording
+
+
+class Additions:
+    """Give out ordinals, occurrences and places in the order of what came, each once; mutable."""
+
+    def __init__(self, recording: NetworkRecording) -> None:
+        """Begin behind what `recording` has."""
+        self._ordinal = max((each.ordinal for each in recording.exchanges), default=-1)
+        self._order = max(_orders(recording), default=-1)
+        self._occurrences: Counter[str] = Counter()
+        for each in recording.exchanges:
+            self._occurrences[each.key] = max(self._occurrences[each.key], each.occurrence + 1)
+
+    def ordinal(self) -> int:
+        """Return the place of the next request."""
+        self._ordinal += 1
+        return self._ordinal
+
+    def occurrence(self, key: str) -> int:
+        """Return how many requests of a key there were before the next one."""
+        self._occurrences[key] += 1
+        return self._occurrences[key] - 1
+
+    def moment(self, at_ms: float, phase: int) -> Moment:
+        """Return the moment of what comes next, at a page time and in a phase."""
+        self._order += 1
+        return Moment(order=self._order, at_ms=max(0, round(at_ms)), phase=phase)
+
+
+def _orders(recording: NetworkRecording) -> Iterator[int]:
+    for exchange in recording.exchanges:
+        if exchange.completion is not None:
+            yield exchange.completion
+        yield from (piece.moment.order for piece in exchange.pieces)
+    yield from (event.moment.order for event in recording.sockets)

@@ -1,0 +1,31 @@
+"""Put the values behind stand-ins back into what leaves for the site that gave them; nothing of it is written."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from eikon_engine.trace.encodings import ENCODINGS
+
+if TYPE_CHECKING:
+    from eikon_engine.redact.found import FoundSecrets
+
+
+class Revealed:
+    """The secrets that were found so far, the other way round."""
+
+    def __init__(self, found: FoundSecrets | None) -> None:
+        """Know what stands for what now; nothing, where no secrets are looked for."""
+        values = {} if found is None else found.values_by_stand_in
+        pairs = {encode(old): encode(new) for old, new in values.items() for _, encode in ENCODINGS}
+        self._values = {old.encode(): new.encode() for old, new in pairs.items()}
+        longest_first = sorted(self._values, key=lambda each: (-len(each), each))
+        self._pattern = re.compile(b"|".join(map(re.escape, longest_first)))
+
+    def data(self, data: bytes) -> bytes:
+        """Return bytes with the values."""
+        return self._pattern.sub(lambda found: self._values[found[0]], data) if self._values else data
+
+    def text(self, text: str) -> str:
+        """Return a text with the values."""
+        return self.data(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")

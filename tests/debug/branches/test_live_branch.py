@@ -1,0 +1,184 @@
+"""The workflow that branches are for: run to a failure, go back, go another way, pass."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.debug.branches.changes import insert, skip
+from eikon_engine.debug.branches.diff import diff_ways
+from eikon_engine.debug.branches.diff_text import render_branch_diff
+from eikon_engine.debug.branches.save import save_patch
+from eikon_engine.debug.branches.walk import Walk
+from eikon_engine.debug.lines import LineOptions, open_lines
+from eikon_engine.debug.way import Way
+from eikon_engine.errors import ActionError, BranchError
+from eikon_engine.outcome.events import ActionTaken
+from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.trace.actions import AnswerDialog, Assert, AssertText, Navigate
+from eikon_engine.trace.bundle import Bundle, open_bundle
+from eikon_engine.trace.target import Target
+from tests.debug.branches.conftest import click, forked
+from tests.sites.shop import serve_shop
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from eikon_engine.debug.branches.branch import Branch
+    from eikon_engine.debug.line import Line
+
+VOUCHER = 4
+"""The step that fails."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workflow:
+    """What the workflow left."""
+
+    parent: Bundle
+    failed: ActionOutcome
+    blocked: tuple[ActionOutcome, ...]
+    """What the other way came to without the live site."""
+    passed: tuple[ActionOutcome, ...]
+    branch: Branch
+    asked: tuple[str, ...]
+    """What the shop was asked for while the branch was gone."""
+
+
+async def record(folder: Path, url: str) -> Bundle:
+    """Record a mission that fails at its last step: the cart has no button for vouchers."""
+    options = RecordOptions(redact=False)  # the shop has to know the cart again
+    async with open_recorder(folder, mission_text="Pay less", mission_id="voucher", options=options) as mission:
+        with suppress(ActionError):
+            async with mission.subgoal("Redeem a voucher", subgoal_id="redeem"):
+                await mission.perform(Navigate(url=f"{url}/product/1"))
+                await mission.perform(click("#add-to-cart"))
+                await mission.perform(click("#cart-link"))
+                await mission.perform(click("#redeem-voucher").model_copy(update={"timeout_ms": 500}))
+    return open_bundle(folder)
+
+
+def with_coupon(branch: Branch) -> Branch:
+    """Enter a coupon instead."""
+    branch = skip(branch, VOUCHER, "there is no such button") if len(branch.steps) == VOUCHER else branch
+    for action in (
+        click("#tab-coupon"),
+        AnswerDialog(accept=True, text="SAVE10"),
+        click("#enter-coupon"),
+        Assert(expectation=AssertText(target=Target(selector="#cart-message"), text="Coupon SAVE10: 10 % off.")),
+    ):
+        branch = insert(branch, len(branch.steps) + 1, action, "a coupon is no voucher")
+    return branch
+
+
+async def walked(walk: Walk) -> tuple[ActionOutcome, ...]:
+    """Go to the end."""
+    events = [event async for event in steps(walk)]
+    walk.settle()
+    return tuple(each.outcome for each in events if isinstance(each.outcome, ActionOutcome))
+
+
+async def steps(walk: Walk | Line) -> AsyncIterator[ActionTaken]:
+    """Do all steps to come."""
+    line = walk.line if isinstance(walk, Walk) else walk
+    while line.next is not None:
+        async for event in walk.advance():
+            if isinstance(event, ActionTaken):
+                yield event
+
+
+async def work(folder: Path) -> Workflow:
+    """Run to the failure, go back, and go another way: sealed, then live."""
+    with serve_shop() as shop:
+        parent = await record(folder / "voucher", shop.url)
+        async with open_lines(parent, LineOptions(parked=0)) as lines:
+            line = await lines.open(parent)
+            taken = [event.outcome async for event in steps(line)]
+            way = Way(bundle=parent, seen=line.seen)
+            sealed = Walk(
+                (await lines.at(way, VOUCHER - 1)).line, with_coupon(start(parent, folder, "sealed", is_live=False))
+            )
+            sealed.change(sealed.branch)
+            asked = len(shop.requests)
+            blocked = await walked(sealed)
+            assert len(shop.requests) == asked
+            branch = with_coupon(start(parent, folder, "coupon", is_live=True))
+            walk = Walk((await lines.at(way, VOUCHER - 1)).line, branch)
+            walk.change(branch)
+            passed = await walked(walk)
+            return Workflow(
+                parent=parent,
+                failed=next(each for each in reversed(taken) if isinstance(each, ActionOutcome)),
+                blocked=blocked,
+                passed=passed,
+                branch=walk.branch,
+                asked=tuple(map(str, shop.requests[asked:])),
+            )
+
+
+def ended(action: ActionOutcome) -> str | None:
+    """Say how an action ended."""
+    return None if action.result is None else action.result.kind
+
+
+def start(parent: Bundle, folder: Path, name: str, *, is_live: bool) -> Branch:
+    """Begin a branch in front of the step that fails."""
+    return forked(parent, folder / "branches", name=name, iteration=VOUCHER - 1, is_live=is_live)
+
+
+@pytest.fixture(scope="module")
+def workflow(tmp_path_factory: pytest.TempPathFactory) -> Workflow:
+    """Go through it once."""
+    return asyncio.run(work(tmp_path_factory.mktemp("workflow")))
+
+
+def test_another_way_passes_where_the_mission_failed(workflow: Workflow) -> None:
+    """The recorded failure comes again; the branch asks the live shop, and does what the mission wanted."""
+    assert (workflow.failed.verdict, ended(workflow.failed)) == ("faithful", "failed")
+    assert [ended(each) for each in workflow.passed] == ["ok"] * 4
+    assert len(workflow.asked) == 1
+    assert "coupon" in workflow.asked[0]
+
+
+def test_without_permission_nothing_leaves_and_the_step_says_so(workflow: Workflow) -> None:
+    """The request is blocked; that is no finding about the mission, but it cannot be verified."""
+    entered = workflow.blocked[2]
+
+    assert (entered.verdict, entered.divergences) == ("unverifiable", ())
+    assert any("/api/coupon" in note and "--live" in note for note in entered.unverifiable)
+    assert (workflow.blocked[3].verdict, ended(workflow.blocked[3])) == ("diverged", "failed")
+
+
+def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Path) -> None:
+    """The shop is gone; its answers lie in the branch, each at its moment."""
+    options = [ReplayOptions(artifacts_dir=tmp_path / str(number), reports=()) for number in range(3)]
+    runs = asyncio.run(replay_many(open_bundle(workflow.branch.bundle.root), options))
+
+    assert [run.outcome.verdict for run in runs] == ["faithful"] * 3
+    assert all(run.outcome.network.unused == () for run in runs)
+
+
+def test_a_live_branch_is_no_patch(workflow: Workflow, tmp_path: Path) -> None:
+    """The recording has no answer to what it asks for."""
+    with pytest.raises(BranchError, match="1 answers of the live site"):
+        save_patch(workflow.branch, tmp_path / "patch.json")
+    assert not (tmp_path / "patch.json").exists()
+
+
+def test_the_difference_shows_where_the_ways_part(workflow: Workflow) -> None:
+    """The step that failed, those in its place, what they asked for, how both end."""
+    text = render_branch_diff(diff_ways(("main", workflow.parent), ("coupon", workflow.branch.bundle)))
+
+    assert "-   4 click #redeem-voucher  [target-missing]" in text
+    assert "+   4 click #tab-coupon ('Coupon')" in text
+    assert "0 | 1  POST " in text
+    assert "main: 4 steps; 1 step failed, first 4 click #redeem-voucher [target-missing]" in text
+    assert "coupon: 7 steps; no step failed" in text
