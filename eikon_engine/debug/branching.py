@@ -12,7 +12,6 @@ from eikon_engine.debug.marking import keep_place
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
 from eikon_engine.debug.timeline import Branch
 from eikon_engine.debug.travelling import go_over
-from eikon_engine.debug.way import Fork as ForkOfWay
 from eikon_engine.errors import BranchError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, BranchChanged, BranchCreated, BranchDeleted, BranchSwitched
 from eikon_engine.replay.label import label, step_label
@@ -40,6 +39,7 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
     if timeline.branch(command.name) is not None:
         message = f"branch create: wanted a new name, found {command.name!r}, which is there already"
         raise BranchError(f"{message}; choose another one, or switch to it")
+    journey.settle()
     if command.checkpoint is None:
         owner, entry = await keep_place(journey)
     else:
@@ -113,7 +113,7 @@ def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: Bran
         variables=dict(journey.lines.replay.variables),
     )
     made = fork(journey.ways[owner.name].bundle, journey.folder.branches, wanted)
-    journey.ways[command.name] = saved.way(made.bundle, ForkOfWay(entry.iteration, live=command.live))
+    journey.ways[command.name] = saved.way(made.bundle)
     return Branch(
         name=command.name,
         parent_branch=owner.name,

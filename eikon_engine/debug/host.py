@@ -139,6 +139,7 @@ async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, be
         with suppress(OutputError):
             log.cut_off(how, f"{type(fault).__name__}: {fault}" if is_ours else str(fault) or "interrupted")
         raise
+    journey.settle()
     log.take(RunEnd(how=ended.how, ended_early=ended.reason, network=journey.line.runner.network()))
     return ended
 

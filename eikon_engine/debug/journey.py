@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
@@ -152,13 +153,22 @@ class Journey:
 
     def note_way(self) -> None:
         """Take down what was done on the active branch."""
-        self.ways[self.active.name] = self.line.way
+        bundle = self.walk.branch.bundle if self.walk is not None else self.line.bundle
+        self.ways[self.active.name] = replace(self.line.way, bundle=bundle)
         self.keep(self.timeline.with_branch(self._here()))
+
+    def settle(self) -> None:
+        """Let the active branch know everything that came; to be called before another line may take its place.
+
+        Raises:
+            OutputError: the branch cannot be written.
+        """
+        if self.walk is not None:
+            self.walk.settle()
+            self.note_way()
 
     def stand_at(self, line: Line, name: str) -> None:
         """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
-        if self.walk is not None:
-            self.walk.settle()
         self.line = line
         self.timeline = self.timeline.model_copy(update={"active_branch": name})
         self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(self.folder.branches / name))
@@ -173,7 +183,7 @@ class Journey:
         if place.checkpoint is None:
             return self.way.until(place.iteration)
         owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
-        return self.saved_checkpoint(owner, place.checkpoint).way(self.way.bundle, self.way.fork)
+        return self.saved_checkpoint(owner, place.checkpoint).way(self.way.bundle)
 
     def saved_checkpoint(self, owner: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
         """Read a checkpoint of a branch, and prove that nothing of it was changed.

@@ -29,8 +29,7 @@ async def save(journey: Journey, command: BranchSave) -> Saved:
     name = demand_branch(journey.timeline, command.name, "branch save").name
     if name == MAIN_BRANCH:
         raise BranchError(f"branch save: {MAIN_BRANCH} is the recording itself; name another branch")
-    if name == journey.active.name and journey.walk is not None:
-        journey.walk.settle()
+    journey.settle()
     branch, output = open_branch(journey.folder.branches / name), Path(command.output)
     if command.form == "patch":
         patch = save_patch(branch, output)

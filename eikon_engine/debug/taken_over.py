@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint
-from eikon_engine.debug.way import Fork
 from eikon_engine.errors import OutputError, SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.events import Note
@@ -43,7 +42,6 @@ def take_over(journey: Journey, before: SessionFolder) -> None:
 def _take_branch(journey: Journey, branch: Branch) -> None:
     """Take over one branch, which has come as far as its last checkpoint; `main` stands at its start."""
     is_main = branch.name == MAIN_BRANCH
-    fork = None if is_main else Fork(branch.fork_iteration, live=branch.is_live)
     bundle = journey.line.bundle if is_main else open_branch(journey.folder.branches / branch.name).bundle
     files = [checkpoint_file(journey.folder.checkpoints, entry.id) for entry in branch.checkpoints]
     saved = [read_checkpoint(path, bundle.trace) for path in files]
@@ -52,7 +50,7 @@ def _take_branch(journey: Journey, branch: Branch) -> None:
     else:
         last = max(saved, key=lambda each: each.iteration, default=None)
         begun = last or read_checkpoint(checkpoint_file(journey.folder.checkpoints, branch.fork_point or ""))
-        journey.ways[branch.name] = begun.way(bundle, fork)
+        journey.ways[branch.name] = begun.way(bundle)
         done = tuple(step for step in branch.steps if step.iteration <= begun.iteration)
         here = branch.model_copy(update={"iteration": begun.iteration, "steps": done, "verdict": None})
     journey.keep(journey.timeline.with_branch(here))

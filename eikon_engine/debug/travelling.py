@@ -32,6 +32,7 @@ async def rewind(journey: Journey, command: Rewind) -> Stand:
     if lost.steps and not command.force:
         message = f"rewind: {lost} of {journey.active.name} would be discarded, and that was not agreed to"
         raise UsageError(f"{message}; give --force")
+    journey.settle()
     arrived = await journey.lines.at(journey.way_to(place), place.iteration)
     discard(journey, lost, place.iteration)
     journey.lines.parking.leave(journey.line)
@@ -72,6 +73,7 @@ async def go_over(journey: Journey, branch: Branch, iteration: int) -> None:
 
     The line that was left waits there, as long as there is room.
     """
+    journey.settle()
     await keep_place(journey)
     arrived = await journey.lines.at(journey.ways[branch.name].until(iteration), iteration)
     left = journey.line
