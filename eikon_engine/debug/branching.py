@@ -17,8 +17,6 @@ from eikon_engine.outcome.debug_events import MAIN_BRANCH, BranchChanged, Branch
 from eikon_engine.replay.label import label, step_label
 
 if TYPE_CHECKING:
-    from pydantic import JsonValue
-
     from eikon_engine.debug.branches.branch import Branch as BranchOnDisk
     from eikon_engine.debug.commands import BranchDelete
     from eikon_engine.debug.journey import Journey
@@ -73,7 +71,7 @@ async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInse
     return journey.pause("branch", told)
 
 
-def delete(journey: Journey, command: BranchDelete) -> dict[str, JsonValue]:
+def delete(journey: Journey, command: BranchDelete) -> Stand:
     """Delete a branch that is not active and has no branches of its own.
 
     Raises:
@@ -91,7 +89,7 @@ def delete(journey: Journey, command: BranchDelete) -> dict[str, JsonValue]:
     delete_branch(open_branch(journey.folder.branches / branch.name))
     journey.drop_branch(branch.name)
     journey.tell(BranchDeleted(branch=branch.name))
-    return {"deleted": branch.name}
+    return journey.stand
 
 
 async def _over(journey: Journey, branch: Branch) -> Stand:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug import branching, commands, looking, marking, saving
@@ -15,7 +15,7 @@ from eikon_engine.debug.travelling import rewind, switch
 from eikon_engine.errors import InternalError, SessionBusyError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from pydantic import JsonValue
 
@@ -51,7 +51,8 @@ class Debugger:
             EikonError: the command cannot be carried out; the session is as it was.
         """
         result = await self._result(command)
-        return result if isinstance(result, dict) else result.model_dump(mode="json")
+        answer: JsonValue = result.model_dump(mode="json")
+        return answer
 
     async def begin(self, *, run: bool) -> None:
         """Let the pages wait before the first step, or go on at once until something stops the session."""
@@ -69,7 +70,7 @@ class Debugger:
         await self._stood.wait()
         return self.journey.stand
 
-    async def _result(self, command: commands.Command) -> Record | dict[str, JsonValue]:  # noqa: PLR0911 - one case a kind
+    async def _result(self, command: commands.Command) -> Record:  # noqa: PLR0911 - one case a kind
         match command:
             case commands.Pause():
                 self._is_stopped = not self._stood.is_set()
@@ -87,10 +88,11 @@ class Debugger:
                 self.journey.table = self.journey.table.add(read_stop(command, self._places))[0]
                 return self._listed()
             case _:
-                async with self._standing(command):
+                self._demand_still(command)
+                async with self._pages():
                     return await self._do_standing(command)
 
-    async def _do_standing(self, command: commands.Command) -> Record | dict[str, JsonValue]:  # noqa: PLR0911 - as above
+    async def _do_standing(self, command: commands.Command) -> Record:  # noqa: PLR0911 - as above
         journey = self.journey
         match command:
             case commands.BreakpointAdd():
@@ -115,7 +117,7 @@ class Debugger:
             case _:
                 return await self._do_branch(command)
 
-    async def _do_branch(self, command: commands.Command) -> Record | dict[str, JsonValue]:
+    async def _do_branch(self, command: commands.Command) -> Record:
         journey = self.journey
         match command:
             case commands.BranchCreate():
@@ -126,32 +128,49 @@ class Debugger:
                 return await branching.change(journey, command)
             case commands.BranchInsert(perform=perform):
                 stand = await branching.change(journey, command)
-                return await self._going(commands.Step()) if perform else stand
+                if not perform:
+                    return stand
+                with self._under_way(command):
+                    return await self._going(commands.Step())
             case commands.BranchSave():
                 return await saving.save(journey, command)
             case _:
                 raise InternalError(f"{command.type} is carried out elsewhere")
 
     async def _go(self, command: commands.Resume | commands.Step | commands.NextSubgoal | commands.RunTo) -> Stand:
-        async with self._standing(command):
-            return await self._going(command)
+        self._demand_still(command)
+        with self._under_way(command):
+            async with self._pages():
+                return await self._going(command)
 
     async def _going(self, command: commands.Resume | commands.Step | commands.NextSubgoal | commands.RunTo) -> Stand:
         going = begin_going(self.journey, command)
-        self._doing, self._is_stopped = command.type, self.is_quit
-        self._stood.clear()
-        try:
-            return await go(self.journey, going, lambda: self._is_stopped, self._after_step)
-        finally:
-            self._doing = None
-            self._stood.set()
+        return await go(self.journey, going, lambda: self._is_stopped, self._after_step)
 
     async def _after_step(self, events: tuple[Event, ...]) -> None:
         await marking.mark(self.journey, self._marking, events)
 
     @asynccontextmanager
-    async def _standing(self, command: commands.Command) -> AsyncIterator[None]:
-        """Have the pages for oneself.
+    async def _pages(self) -> AsyncIterator[None]:
+        """Have the pages for oneself, after everyone who came before."""
+        async with self._alone:
+            await self.journey.lines.go_on()
+            yield
+            self._stand()
+
+    @contextmanager
+    def _under_way(self, command: commands.Command) -> Iterator[None]:
+        """Refuse from here on what needs a session that stands still."""
+        self._doing, self._is_stopped = command.type, self.is_quit
+        self._stood.clear()
+        try:
+            yield
+        finally:
+            self._doing = None
+            self._stood.set()
+
+    def _demand_still(self, command: commands.Command) -> None:
+        """Make sure that nothing goes on.
 
         Raises:
             SessionBusyError: the session goes on.
@@ -160,10 +179,6 @@ class Debugger:
             step = self.journey.line.iteration + 1
             message = f"{command.type}: wanted a session that stands still, found one that does step {step}"
             raise SessionBusyError(f"{message}; pause it first")
-        async with self._alone:
-            await self.journey.lines.go_on()
-            yield
-            self._stand()
 
     def _stand(self) -> None:
         """Let pages be brought to the checkpoints while nothing else goes on."""
