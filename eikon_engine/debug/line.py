@@ -12,7 +12,7 @@ from eikon_engine.browser.standing import living
 from eikon_engine.debug.around_steps import around
 from eikon_engine.debug.sighted import Sighted
 from eikon_engine.debug.state_digest import STANDING_LAYERS
-from eikon_engine.debug.way import Evaluation, Way, is_same_deed
+from eikon_engine.debug.way import Evaluation, Way, answers_of, is_same_deed
 from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
 from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
 from eikon_engine.replay.plan import plan_replay
@@ -62,6 +62,7 @@ class Line:
         """What was given as it was asked for since the line left its recording; None on it."""
         self.closing = AsyncExitStack()
         """What belongs to the line, and ends with it."""
+        self._answers = answers_of(bundle)
         self._options = options
         self._place = place
         self._steps = _steps(plan)
@@ -132,6 +133,11 @@ class Line:
     def seen(self) -> Mapping[int, StateDigest]:
         """Return what the pages showed after each step, and at the start, before anything was run by hand there."""
         return self._sighted.moments
+
+    @property
+    def key(self) -> str:
+        """Return what names the way that led here, see `Way.key`."""
+        return self.way.key(self.iteration, self._answers)
 
     @property
     def way(self) -> Way:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -119,10 +119,11 @@ class Lines:
         await self.parking.end()
 
     async def close(self) -> None:
-        """Close all lines."""
-        await self.parking.close()
-        for line in self._open:
-            await line.close()
+        """Close all lines, also where one of them cannot be closed."""
+        async with AsyncExitStack() as closing:
+            for line in self._open:
+                closing.push_async_callback(line.close)
+            closing.push_async_callback(self.parking.close)
 
     async def _waiting(self, way: Way, iteration: int) -> Line | None:
         """Take a line that waits on the way; one whose pages did not stay as they were is given up."""

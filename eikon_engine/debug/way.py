@@ -59,17 +59,27 @@ class Way:
             seen={number: state for number, state in self.seen.items() if number <= iteration},
         )
 
-    def key(self, iteration: int) -> str:
-        """Digest what leads to an iteration, evaluations aside: the steps, the start, what answers."""
+    def key(self, iteration: int, answers: str | None = None) -> str:
+        """Digest what leads to an iteration, evaluations aside: the steps, the start, what answers.
+
+        `answers` are those of a line that was opened before; else what lies in the bundle now.
+        """
         trace = self.bundle.trace
         parts: list[JsonValue] = [
             trace_sha256(trace, iteration),
             trace.start.model_dump(mode="json"),
             None if trace.environment is None else trace.environment.model_dump(mode="json"),
-            None if trace.network is None else trace.network.model_dump(mode="json"),
-            network_sha256(self.bundle.root, trace),
+            answers_of(self.bundle) if answers is None else answers,
         ]
-        return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+        return _sha256(parts)
+
+
+def answers_of(bundle: Bundle) -> str:
+    """Digest what answers a sealed replay of a bundle, and when."""
+    network = bundle.trace.network
+    return _sha256(
+        [network_sha256(bundle.root, bundle.trace), None if network is None else network.model_dump(mode="json")]
+    )
 
 
 def steps_of(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
@@ -81,7 +91,7 @@ def steps_of(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
 def trace_sha256(trace: ExecutionTrace, iteration: int) -> str:
     """Digest the first steps of a mission as canonical JSON, with everything that was recorded of them."""
     steps = [step.model_dump(mode="json") for step, _ in zip(steps_of(trace), range(iteration), strict=False)]
-    return hashlib.sha256(canonical_json([trace.mission_id, *steps]).encode()).hexdigest()
+    return _sha256([trace.mission_id, *steps])
 
 
 def is_same_deed(one: ActionTrace | SkillUsage, other: ActionTrace | SkillUsage) -> bool:
@@ -104,3 +114,7 @@ def _without_identities(value: JsonValue) -> JsonValue:
             return [_without_identities(each) for each in value]
         case _:
             return value
+
+
+def _sha256(parts: list[JsonValue]) -> str:
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()

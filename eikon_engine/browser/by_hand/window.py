@@ -148,6 +148,20 @@ class Window:
         self.context.on("page", self._on_page)
         self.context.on("dialog", _leave_it)
 
+    async def take_over(self, ledger: PageLedger, listener: HandListener) -> None:
+        """Listen to all pages of a context that somebody else works in, and answers the dialogs of, from now on."""
+        from playwright.async_api import Error
+
+        self._ledger, self._listener = ledger, listener
+        await self.context.expose_binding(BINDING, self._on_told)
+        await self.context.add_init_script(hearing_script())
+        self.context.on("page", self._on_page)
+        for page in self.context.pages:
+            await self._hear(page, is_popup=True)
+            for frame in page.frames:
+                with suppress(Error):  # it is going away
+                    await frame.evaluate(hearing_script())
+
     async def go(self, url: str) -> None:
         """Open the first document.
 

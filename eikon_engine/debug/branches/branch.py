@@ -13,6 +13,7 @@ trace anew.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
@@ -61,6 +62,8 @@ class BranchFile(Record):
     """Whether requests that no recording knows go to the network."""
     recorded_answers: int = Field(ge=0)
     """How many exchanges the network part of the recording has; what comes behind was asked for by branches."""
+    before_sha256: str | None = Field(default=None, pattern=r"^[0-9a-f]{64}$")
+    """Digest of the branch's own `trace.json` before the last change; None if there was none."""
     patch: TracePatch = TracePatch()
     """From `origin.json` to `trace.json`."""
 
@@ -121,14 +124,20 @@ def open_branch(root: Path) -> Branch:
 
     Raises:
         BranchError: there is none.
-        SessionError: its files were changed by hand, or belong to different branches.
+        SessionError: its trace is not the one that its changes lead to: somebody else wrote it.
         TraceError: its bundle cannot be read.
     """
     file = read_branch_file(root)
     trace = apply_patch(read_trace(root / ORIGIN_FILE), file.patch)
-    written = root / TRACE_FILE
-    if not written.is_file() or written.read_bytes() != trace_bytes(trace):
-        write_trace(trace, written)
+    found = hashlib.sha256((root / TRACE_FILE).read_bytes()).hexdigest() if (root / TRACE_FILE).is_file() else None
+    if found != trace_sha256(trace):
+        if found is None or found != file.before_sha256:
+            message = (
+                f"{root / TRACE_FILE}: wanted the trace that the changes in {BRANCH_FILE} lead to, found another one; "
+                "restore it, or copy the folder and use it as a bundle"
+            )
+            raise SessionError(message)
+        write_trace(trace, root / TRACE_FILE)
     bundle = open_bundle(root)
     return Branch(file=file, bundle=replace(bundle, trace=trace))
 
@@ -161,6 +170,11 @@ def write_branch_file(root: Path, file: BranchFile) -> None:
     write_whole(root / BRANCH_FILE, file.model_dump_json(indent=1).encode() + b"\n")
 
 
+def trace_sha256(trace: ExecutionTrace) -> str:
+    """Digest a trace as it is written."""
+    return hashlib.sha256(trace_bytes(trace)).hexdigest()
+
+
 def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
     """Return a branch with more changes, written to its folder.
 
@@ -170,7 +184,10 @@ def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
     """
     trace = apply_patch(branch.trace, TracePatch(operations=tuple(operations)))
     patch = TracePatch(operations=_joined(branch.file.patch.operations, operations))
-    changed = Branch(file=branch.file.model_copy(update={"patch": patch}), bundle=replace(branch.bundle, trace=trace))
+    changed = Branch(
+        file=branch.file.model_copy(update={"patch": patch, "before_sha256": trace_sha256(branch.trace)}),
+        bundle=replace(branch.bundle, trace=trace),
+    )
     root = branch.bundle.root
     write_branch_file(root, changed.file)
     write_trace(trace, root / TRACE_FILE)

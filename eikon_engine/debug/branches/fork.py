@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -18,13 +17,14 @@ from eikon_engine.debug.branches.branch import (
     is_branch,
     open_branch,
     read_branch_file,
+    trace_sha256,
     write_branch_file,
 )
 from eikon_engine.debug.branches.save import OF_BRANCHES, answer_count
 from eikon_engine.edit.changed_copy import write_changed_copy
 from eikon_engine.errors import BranchError, OutputError
 from eikon_engine.trace.patch import TracePatch, apply_patch, variables_patch
-from eikon_engine.trace.serializer import read_trace, trace_bytes, write_trace
+from eikon_engine.trace.serializer import read_trace, write_trace
 from eikon_engine.trace.whole_file import cannot_write
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def fork(parent: Bundle, folder: Path, wanted: Fork) -> Branch:
     file = BranchFile(
         name=wanted.name,
         parent=wanted.parent,
-        parent_sha256=hashlib.sha256(trace_bytes(parent.trace)).hexdigest(),
+        parent_sha256=trace_sha256(parent.trace),
         fork_point=wanted.fork_point,
         fork_iteration=wanted.iteration,
         created=wanted.created,

@@ -18,10 +18,11 @@ from tests.debug.lines.desk import WHO, Desk
 from tests.missions.counter import SECRET
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from eikon_engine.debug.line import Line
-    from eikon_engine.outcome.events import Event, JournalLine
+    from eikon_engine.outcome.events import JournalLine
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.bundle import Bundle
 
@@ -29,10 +30,10 @@ LOADED = 4
 """Steps after which the page has been clicked three times."""
 
 
-def told(events: list[Event]) -> list[tuple[str, object]]:
+def told(events: Sequence[object]) -> list[tuple[str, object]]:
     """Name events, with the verdicts of steps."""
     steps = (ActionTaken, SkillUsed)
-    return [(each.type, verdict_of(each) if isinstance(each, steps) else None) for each in events]
+    return [(type(each).__name__, verdict_of(each) if isinstance(each, steps) else None) for each in events]
 
 
 def with_action(bundle: Bundle, position: int, action: Action) -> Bundle:

@@ -1,0 +1,234 @@
+"""Branches as files: made, changed, cut off, read back."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from eikon_engine.debug.branches.branch import Branch, demand_name, open_branch, read_branch_file
+from eikon_engine.debug.branches.changes import edit, insert, skip
+from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
+from eikon_engine.debug.branches.save import save_patch
+from eikon_engine.edit.saved_patch import read_patch
+from eikon_engine.errors import BranchError, EikonError, SessionError, TraceFieldError
+from eikon_engine.trace.actions import Fill, Press
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.patch import apply_patch
+from eikon_engine.trace.serializer import trace_bytes
+from eikon_engine.trace.target import Target
+from tests.debug.branches.conftest import CREATED, FORK, TRACES, forked
+from tests.unit.edit.test_changed_copy import contents
+
+SHOP = TRACES / "shop_passing"
+TAB = Press(key="Tab")
+
+
+def test_a_fork_is_a_bundle_with_a_pointer_to_its_parent(tmp_path: Path) -> None:
+    """It does what its parent does, says where it left it, and leaves it as it was."""
+    before = contents(SHOP)
+    parent = open_bundle(SHOP)
+
+    branch = forked(parent, tmp_path)
+
+    assert (branch.file.parent, branch.file.fork_point, branch.file.fork_iteration) == ("main", "cp_12_x", FORK)
+    assert branch.file.parent_sha256 == hashlib.sha256(trace_bytes(parent.trace)).hexdigest()
+    assert open_bundle(tmp_path / "other").trace == parent.trace
+    assert contents(SHOP) == before
+    assert branch.known == len(branch.steps)
+
+
+def test_a_branch_of_a_branch_comes_from_the_same_recording(tmp_path: Path) -> None:
+    """Its patch holds what was changed on either."""
+    child = forked(skip(forked(open_bundle(SHOP), tmp_path), 20, "why").bundle, tmp_path, name="child")
+    child = insert(child, 25, TAB, "why")
+
+    patch = save_patch(child, tmp_path / "patch.json")
+
+    assert read_patch(tmp_path / "patch.json") == patch
+    assert apply_patch(open_bundle(SHOP).trace, patch) == child.trace
+    assert len(patch.operations) == 2
+
+
+def test_values_of_a_session_are_those_of_its_branches(tmp_path: Path) -> None:
+    """A branch replays with them, whoever replays it."""
+    from eikon_engine.trace.edits import SetFields, SetVariable
+    from eikon_engine.trace.patch import TracePatch
+
+    text = SetFields(step="find_banana__attempt_1_action_003", fields={"action.text": "{{fruit}}"}, reason="why")
+    declared = SetVariable(name="fruit", value="banana", reason="why")
+    parent = open_bundle(SHOP)
+    from dataclasses import replace
+
+    with_fruit = replace(parent, trace=apply_patch(parent.trace, TracePatch(operations=(declared, text))))
+    wanted = Fork(name="pear", parent="main", fork_point="x", iteration=0, created=CREATED, variables={"fruit": "pear"})
+
+    assert fork(with_fruit, tmp_path, wanted).trace.variables == {"fruit": "pear"}
+
+
+def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
+    """From the first of them on, nobody knows what the steps lead to."""
+    branch = forked(open_bundle(SHOP), tmp_path)
+    names = [step.id for step in branch.steps]
+
+    branch = skip(branch, 20, "why")
+    branch = edit(branch, 18, {"action.timeout_ms": 9}, "why")
+    assert branch.known == 19
+    branch = insert(branch, FORK + 1, TAB, "why")
+
+    assert [step.id for step in branch.steps] == [
+        *names[:FORK],
+        "add_to_cart__attempt_1_inserted_001",
+        *names[FORK:19],
+        *names[20:],
+    ]
+    assert branch.known == FORK
+    assert open_branch(tmp_path / "other").trace == branch.trace
+
+
+@pytest.mark.parametrize("name", ["main", "", "a/b", "..", ".hidden", "a" * 65, "a b", "ä", "a\n"])
+def test_names_that_are_none_are_refused(name: str) -> None:
+    """A branch is a folder in the session, and nothing else."""
+    with pytest.raises(BranchError, match="wanted a name for a branch"):
+        demand_name(name)
+
+
+def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    """Steps of the parent, steps that are not there, fields that are none, names that are taken."""
+    branch = forked(open_bundle(SHOP), tmp_path)
+    before = contents(tmp_path)
+    for change, error, message in (
+        (lambda: skip(branch, FORK, "why"), BranchError, "which is one of main"),
+        (lambda: skip(branch, 30, "why"), BranchError, "from 1 to 29, found 30"),
+        (lambda: skip(branch, 0, "why"), BranchError, "from 1 to 29, found 0"),
+        (lambda: insert(branch, 31, TAB, "why"), BranchError, "from 1 to 29, found 31"),
+        (lambda: insert(branch, 1, TAB, "why"), BranchError, "make a branch at a checkpoint before it"),
+        (lambda: edit(branch, 20, {"action.nothing": 1}, "why"), TraceFieldError, "action.nothing"),
+        (lambda: forked(open_bundle(SHOP), tmp_path), BranchError, "there is one called other already"),
+        (lambda: forked(open_bundle(SHOP), tmp_path, name="late", iteration=30), BranchError, "has 29; fork earlier"),
+        (lambda: open_branch(SHOP), BranchError, "found no branch.json"),
+    ):
+        with pytest.raises(error, match=message):
+            change()  # type: ignore[no-untyped-call]
+    assert contents(tmp_path) == before
+
+
+def test_an_element_that_was_hit_elsewhere_is_not_taken_over(tmp_path: Path) -> None:
+    """An action as the trace shows it can be put in: which element it hits, its run tells."""
+    known = next(step for step in open_bundle(SHOP).trace.subgoal_traces[2].actions_taken)
+    assert isinstance(known.action, Fill)
+    assert known.action.target.identity is not None
+
+    branch = insert(forked(open_bundle(SHOP), tmp_path), FORK + 1, known.action, "why")
+
+    assert branch.steps[FORK].action == Fill(target=Target(selector="#quantity"), text="3")  # type: ignore[union-attr]
+
+
+def test_a_branch_that_was_cut_off_between_its_files_is_whole(tmp_path: Path) -> None:
+    """What was to be changed is changed: its trace is made anew."""
+    branch = forked(open_bundle(SHOP), tmp_path)
+    trace = (tmp_path / "other" / "trace.json").read_bytes()
+    changed = skip(branch, 20, "why")
+    (tmp_path / "other" / "trace.json").write_bytes(trace)
+
+    assert open_branch(tmp_path / "other").trace == changed.trace
+    assert open_bundle(tmp_path / "other").trace == changed.trace
+
+
+def test_a_trace_that_somebody_else_wrote_is_told(tmp_path: Path) -> None:
+    """Nothing is made anew in silence."""
+    skip(forked(open_bundle(SHOP), tmp_path), 20, "why")
+    path = tmp_path / "other" / "trace.json"
+    path.write_text(path.read_text().replace('"#cart-link"', '"#other"'))
+
+    with pytest.raises(SessionError, match=r"trace.json: wanted the trace that the changes in branch.json lead to"):
+        open_branch(tmp_path / "other")
+
+
+def test_files_that_were_damaged_are_told(tmp_path: Path) -> None:
+    """One line, with the field."""
+    forked(open_bundle(SHOP), tmp_path)
+    path = tmp_path / "other" / "branch.json"
+    path.write_text(path.read_text().replace('"main"', "7"))
+
+    with pytest.raises(SessionError, match="parent: wanted a string, found 7"):
+        read_branch_file(tmp_path / "other")
+
+
+def test_a_deleted_branch_is_gone(tmp_path: Path) -> None:
+    """With everything in it."""
+    delete_branch(forked(open_bundle(SHOP), tmp_path))
+
+    assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from eikon_engine.trace.actions import Press
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.debug.branches.changes import insert, skip
+from tests.debug.branches.conftest import forked
+
+branch = forked(open_bundle(Path(sys.argv[1])), Path(sys.argv[2]))
+print("forked", flush=True)
+while True:
+    branch = skip(insert(branch, 13, Press(key="Tab"), "why"), 20, "why") if len(branch.steps) > 20 else branch
+    branch = insert(branch, 14, Press(key="Tab"), "why")
+    print("changed", flush=True)
+"""
+
+
+def test_a_killed_process_leaves_a_branch_that_can_be_read(tmp_path: Path) -> None:
+    """Whenever it is killed while it changes one."""
+    with subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(SHOP), str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "forked\n"
+        assert process.stdout.readline() == "changed\n"
+        os.kill(process.pid, signal.SIGKILL)
+
+    branch = open_branch(tmp_path / "other")
+    branch.bundle.verify()
+    assert len(branch.file.patch.operations) > 0
+    assert open_bundle(tmp_path / "other").trace == branch.trace
+
+
+CHANGES = st.lists(
+    st.tuples(st.sampled_from(["skip", "edit", "insert"]), st.integers(FORK - 1, 30)), min_size=1, max_size=4
+)
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=CHANGES)
+def test_any_changes_make_what_their_patch_makes_of_the_recording(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[str, int]]
+) -> None:
+    """The files of a branch, its patch and the branch itself agree after each."""
+    folder = tmp_path_factory.mktemp("branch")
+    branch = forked(open_bundle(SHOP), folder)
+    for kind, iteration in changes:
+        try:
+            branch = _changed(branch, kind, iteration)
+        except EikonError:
+            assert not FORK < iteration <= len(branch.steps) or kind == "edit"
+    assert open_branch(folder / "other").trace == branch.trace
+    assert apply_patch(open_bundle(SHOP).trace, branch.file.patch) == branch.trace
+
+
+def _changed(branch: Branch, kind: str, iteration: int) -> Branch:
+    match kind:
+        case "skip":
+            return skip(branch, iteration, "why")
+        case "edit":
+            return edit(branch, iteration, {"action.target.selector": "#other"}, "why")
+        case _:
+            return insert(branch, iteration, TAB, "why")
