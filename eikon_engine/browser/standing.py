@@ -34,14 +34,14 @@ DEEPEST: Final = 60
 _AS_JSON: Final = """(value, deepest) => {
   const plain = (given, depth) => {
     if (given === undefined) return null;
-    if (given instanceof Node) return given.outerHTML ?? given.textContent ?? '';
+    if (given instanceof Node) given = given.outerHTML ?? given.textContent ?? '';
     if (given instanceof NodeList || given instanceof HTMLCollection) given = [...given];
     if (typeof given === 'number' && !Number.isFinite(given)) return String(given);
-    if (given === null || ['string', 'number', 'boolean'].includes(typeof given)) return given;
-    if (typeof given !== 'object' || depth === deepest) return String(given);
+    if (given === null || typeof given === 'number' || typeof given === 'boolean') return given;
+    if (typeof given !== 'object' || depth === deepest) return String(given).toWellFormed();
     if (typeof given.toJSON === 'function') return plain(given.toJSON(), depth + 1);
     if (Array.isArray(given)) return given.map(each => plain(each, depth + 1));
-    return Object.fromEntries(Object.keys(given).map(name => [name, plain(given[name], depth + 1)]));
+    return Object.fromEntries(Object.keys(given).map(name => [name.toWellFormed(), plain(given[name], depth + 1)]));
   };
   return JSON.stringify(plain(value, 0));
 }"""
@@ -129,7 +129,7 @@ async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:
         if session.ledger.crashed:
             raise BrowserDiedError("the browser went away while JavaScript was run") from error
         return Evaluated(result=None, error=clean(session, first_line(error.message)))
-    return Evaluated(result=from_json(clean(session, text)))
+    return Evaluated(result=session.redactor.redact_texts(from_json(text)))
 
 
 async def _local_storage(frame: Frame) -> tuple[str, list[tuple[str, str]]] | None:

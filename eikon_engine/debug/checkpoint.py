@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.debug.line import Line
-    from eikon_engine.debug.way import Fork
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.execution import ExecutionTrace
 
@@ -86,9 +85,9 @@ class SavedCheckpoint(Record):
     sha256: Sha256
     """Over everything else, as canonical JSON."""
 
-    def way(self, bundle: Bundle, fork: Fork | None = None) -> Way:
+    def way(self, bundle: Bundle) -> Way:
         """Return what leads there once more, on the bundle of its branch."""
-        return Way(bundle=bundle, evaluations=self.evaluations, seen=dict(enumerate(self.seen)), fork=fork)
+        return Way(bundle=bundle, evaluations=self.evaluations, seen=dict(enumerate(self.seen)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

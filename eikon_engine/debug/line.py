@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser import standing
+from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.standing import living
-from eikon_engine.debug.state_digest import digest_of, result_digest
-from eikon_engine.debug.way import Evaluation, Way, is_same_deed
+from eikon_engine.debug.around_steps import around
+from eikon_engine.debug.sighted import Sighted
+from eikon_engine.debug.state_digest import STANDING_LAYERS
+from eikon_engine.debug.way import Evaluation, Way, answers_of, is_same_deed
 from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
 from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
 from eikon_engine.replay.plan import plan_replay
@@ -20,19 +23,18 @@ from eikon_engine.replay.worker_for import worker_in
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
 
+    from eikon_engine.browser.given import GivenAsAsked
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.browser.observe import Sight
     from eikon_engine.browser.session import Session
-    from eikon_engine.browser.worker import Agrees, Performed, Worker
+    from eikon_engine.browser.worker import Worker
     from eikon_engine.debug.state_digest import StateDigest
-    from eikon_engine.debug.way import Fork
     from eikon_engine.outcome.events import Event
-    from eikon_engine.outcome.outcomes import NetworkMiss, Verdict
+    from eikon_engine.outcome.outcomes import Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
     from eikon_engine.replay.worker_for import OpenedWorker
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.execution import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,18 +58,15 @@ class Line:
         self.outcomes: tuple[ActionTaken | SkillUsed, ...] = ()
         """What the steps came to, one each."""
         self.evaluations: tuple[Evaluation, ...] = ()
-        self.fork: Fork | None = None
-        """Where the way left the recording; None on it."""
+        self.given: GivenAsAsked | None = None
+        """What was given as it was asked for since the line left its recording; None on it."""
         self.closing = AsyncExitStack()
         """What belongs to the line, and ends with it."""
+        self._answers = answers_of(bundle)
         self._options = options
         self._place = place
         self._steps = _steps(plan)
-        self._misses_seen = 0
-        self._seen: dict[int, StateDigest] = {}
-        self._state: StateDigest | None = None
-        self._sight: Sight | None = None
-        self._result: Result | None = None
+        self._sighted = Sighted(place.opened.worker, (*plan.trace.masks, *options.masks))
         self._torn: str | None = None
         """What was cut off in its midst, so that nobody knows where the pages stand."""
         self.is_closed = False
@@ -102,6 +101,15 @@ class Line:
         return self._place.opened
 
     @property
+    def traffic(self) -> SealedTraffic:
+        """Return what answers the pages."""
+        traffic = self.session.traffic
+        if not isinstance(traffic, SealedTraffic):
+            message = f"wanted a sealed session, found {type(traffic).__name__}"
+            raise InternalError(message)
+        return traffic
+
+    @property
     def touched(self) -> bool:
         """Say whether JavaScript was run by hand: the state may be none that the recording leads to."""
         return bool(self.evaluations)
@@ -114,27 +122,26 @@ class Line:
     @property
     def seen(self) -> Mapping[int, StateDigest]:
         """Return what the pages showed after each step, and at the start, before anything was run by hand there."""
-        return self._seen
+        return self._sighted.moments
+
+    @property
+    def key(self) -> str:
+        """Return what names the way that led here, see `Way.key`."""
+        return self.way.key(self.iteration, self._answers)
 
     @property
     def way(self) -> Way:
         """Return what leads here once more."""
-        return Way(bundle=self.bundle, evaluations=self.evaluations, seen=dict(self._seen), fork=self.fork)
+        return Way(bundle=self.bundle, evaluations=self.evaluations, seen=dict(self.seen))
 
     @property
     def sight(self) -> Sight:
         """Return what was seen last, after a step or after JavaScript was run."""
-        if self._sight is None:
-            message = "a line is used before its pages were looked at"
-            raise InternalError(message)
-        return self._sight
+        return self._sighted.sight
 
     def state(self) -> StateDigest:
         """Return the digests of what was seen last."""
-        if self._state is None:
-            message = "a line is used before its pages were looked at"
-            raise InternalError(message)
-        return self._state
+        return self._sighted.state
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
         """Do the next step, and yield what a replay tells of it.
@@ -150,8 +157,8 @@ class Line:
         if planned is None:
             message = f"wanted another step, all {self.step_count} of the mission are done; rewind, or insert one"
             raise UsageError(message)
-        before, after = _around(self.plan, planned)
-        agrees = None if expected is None else self._shows(expected)
+        before, after = around(self.plan, planned)
+        agrees = None if expected is None else self._sighted.shows(expected)
         with self._under_way(f"step {planned.position}"):
             for event in before:
                 yield event
@@ -161,7 +168,7 @@ class Line:
                         self.outcomes = (*self.outcomes, event)
                     yield event
             self.iteration += 1
-            self._note_step()
+            self._sighted.step(self.iteration, self.outcomes[-1], self.runner.last)
             if after:
                 yield subgoal_end(after[0], self._verdicts(after[0]))
             for empty in after[1:]:
@@ -180,8 +187,8 @@ class Line:
 
     async def is_undisturbed(self) -> bool:
         """Say whether the pages still show what they did when they were seen last."""
-        now, then = self._digest(await self.look(), self._result), self.state()
-        return not {"dom", "url", "title", "storage", "clock"} & set(now.differences(then))
+        now = self._sighted.digest_now(await self.look())
+        return STANDING_LAYERS.isdisjoint(now.differences(self.state()))
 
     async def evaluate(self, expression: str, page: int = 0, frame: str = "") -> Evaluation:
         """Run JavaScript in a page: from here on, the line is touched.
@@ -194,8 +201,7 @@ class Line:
         shown = standing.frame_in(self.session, page, frame)
         with self._under_way("JavaScript that was run by hand"):
             evaluated = await standing.evaluate(self.session, shown, expression)
-            self._sight = await standing.look(self.session)
-        self._state = self._digest(self._sight, self._result)
+            state = self._sighted.look(await standing.look(self.session))
         evaluation = Evaluation(
             iteration=self.iteration,
             page=page,
@@ -203,10 +209,20 @@ class Line:
             expression=self.session.redactor.text(expression),
             result=evaluated.result,
             error=evaluated.error,
-            state=self._state,
+            state=state,
         )
         self.evaluations = (*self.evaluations, evaluation)
         return evaluation
+
+    async def leave_recording(self) -> GivenAsAsked:
+        """Have answers given as they are asked for from here on: the next step is one that the recording does not know.
+
+        Raises:
+            BrowserDiedError: the browser went away.
+        """
+        with self._under_way("leaving the recording"):
+            self.given = await self.traffic.give_as_asked()
+        return self.given
 
     def replan(self, bundle: Bundle) -> None:
         """Go on with another bundle, whose steps are those that were done as far as some were.
@@ -226,6 +242,7 @@ class Line:
             raise UsageError(message)
         self.bundle, self.plan, self._steps = bundle, plan, steps
         self.runner.follow(plan)
+        self._sighted.masks = (*plan.trace.masks, *self._options.masks)
         self.session.uploads = plan.bundle.files
 
     async def close(self) -> None:
@@ -237,39 +254,7 @@ class Line:
 
     async def first_look(self) -> None:
         """See the pages before the first step."""
-        self._sight = await self.look()
-        self._state = self._seen[0] = self._digest(self._sight, None)
-
-    def _shows(self, expected: StateDigest) -> Agrees:
-        def shows(performed: Performed) -> bool:
-            return performed.sight is None or self._digest(performed.sight, performed.result) == expected
-
-        return shows
-
-    def _note_step(self) -> None:
-        """Take down what the step showed."""
-        event, performed = self.outcomes[-1], self.runner.last
-        self._result = event.outcome.result
-        if isinstance(event, SkillUsed) or self._result is None:
-            output = event.output.model_dump(mode="json") if isinstance(event, SkillUsed) else None
-            self._state = self.state().model_copy(update={"result": result_digest(self._result, output)})
-        else:
-            self._sight = performed.sight if performed is not None and performed.sight is not None else self.sight
-            self._state = self._digest(self._sight, self._result)
-        self._misses_seen = len(self.worker.network().misses)
-        self._seen[self.iteration] = self._state
-
-    def _digest(self, sight: Sight, result: Result | None) -> StateDigest:
-        return digest_of(
-            sight,
-            result=result,
-            misses=self._misses(),
-            masks=(*self.plan.trace.masks, *self._options.masks),
-            page_ms=self.session.rest.now_ms,
-        )
-
-    def _misses(self) -> tuple[NetworkMiss, ...]:
-        return self.worker.network().misses[self._misses_seen :]
+        self._sighted.moments[0] = self._sighted.look(await self.look())
 
     def _verdicts(self, subgoal: PlannedSubgoal) -> list[Verdict]:
         places = [each.position - 1 for each in subgoal.steps]
@@ -313,22 +298,3 @@ async def open_line(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOp
 
 def _steps(plan: Plan) -> tuple[PlannedStep, ...]:
     return tuple(step for subgoal in plan.subgoals for step in subgoal.steps)
-
-
-def _around(plan: Plan, planned: PlannedStep) -> tuple[list[Event], tuple[PlannedSubgoal, ...]]:
-    """Return what is told before a step, and the subgoals that are over after it: its own, and empty ones at the end.
-
-    Empty subgoals are told before the next one that has steps.
-    """
-    places = [place for place, subgoal in enumerate(plan.subgoals) if subgoal.steps]
-    own = next(place for place in places if planned in plan.subgoals[place].steps)
-    subgoal = plan.subgoals[own]
-    before: list[Event] = []
-    if planned is subgoal.steps[0]:
-        earlier = max((place + 1 for place in places if place < own), default=0)
-        for empty in plan.subgoals[earlier:own]:
-            before += [subgoal_start(empty), subgoal_end(empty, ())]
-        before.append(subgoal_start(subgoal))
-    if planned is not subgoal.steps[-1]:
-        return before, ()
-    return before, plan.subgoals[own:] if own == places[-1] else (subgoal,)

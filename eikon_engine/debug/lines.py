@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -105,15 +105,20 @@ class Lines:
         """Let lines be made in the background: the session stands still; the first places first."""
         self.parking.begin(berths)
 
+    async def parked(self) -> None:
+        """Wait until the lines that were asked for are made."""
+        await self.parking.made()
+
     async def go_on(self) -> None:
         """Stop making lines: the browser is needed."""
         await self.parking.end()
 
     async def close(self) -> None:
-        """Close all lines."""
-        await self.parking.close()
-        for line in self._open:
-            await line.close()
+        """Close all lines, also where one of them cannot be closed."""
+        async with AsyncExitStack() as closing:
+            for line in self._open:
+                closing.push_async_callback(line.close)
+            closing.push_async_callback(self.parking.close)
 
     async def _waiting(self, way: Way, iteration: int) -> Line | None:
         """Take a line that waits on the way; one whose pages did not stay as they were is given up."""
@@ -132,7 +137,6 @@ class Lines:
     async def _bring(self, line: Line, way: Way, iteration: int) -> int:
         """Do what is missing; return how many digests were compared. A line that cannot be brought there is closed."""
         try:
-            line.fork = way.fork
             verified = _compared(line, way.seen.get(0)) if line.iteration == 0 else 0
             verified += await _repeat(line, way)
             while line.iteration < iteration:

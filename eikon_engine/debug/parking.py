@@ -6,7 +6,6 @@ A page at rest whose clock stands does nothing, so that a parked line costs memo
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +28,12 @@ class Berth:
     way: Way
     iteration: int
 
+    @property
+    def name(self) -> tuple[object, ...]:
+        """Return what makes two of them the same place, reached in the same way and found the same there."""
+        asked = tuple(each.asked for each in self.way.evaluations if each.iteration <= self.iteration)
+        return self.iteration, self.way.key(self.iteration), asked, self.way.seen.get(self.iteration)
+
 
 class Parking:
     """Keep lines at places, and make them while nothing else goes on; mutable, because it is a running thing."""
@@ -41,14 +46,19 @@ class Parking:
         """The least recently used first."""
         self._making: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
-        self._hopeless: set[tuple[str, int]] = set()
-        self.faults: list[EikonError] = []
-        """Why lines could not be made; the session has not been touched by that."""
+        self._wanted: tuple[Berth, ...] = ()
+        self._hopeless: set[tuple[object, ...]] = set()
+        self._faults: list[EikonError] = []
 
     @property
     def lines(self) -> tuple[Line, ...]:
         """Return the lines that wait, the least recently used first."""
         return tuple(self._lines)
+
+    def take_faults(self) -> tuple[EikonError, ...]:
+        """Return, once, why lines could not be made; their places are not tried again."""
+        faults, self._faults = tuple(self._faults), []
+        return faults
 
     def holds(self, way: Way, iteration: int) -> bool:
         """Say whether a line waits at a place."""
@@ -57,16 +67,26 @@ class Parking:
     def begin(self, berths: Sequence[Berth]) -> None:
         """Make lines for the first of these places in the background, as many as there is room for."""
         self._forget_dead()
-        if self._making is None and self._places:
-            self._making = asyncio.ensure_future(self._fill(tuple(berths)[: self._places]))
+        self._wanted = tuple(berths)[: self._places]
+        if self._making is not None and self._making.done():
+            self._making.result()
+            self._making = None
+        if self._making is None and self._wanted:
+            self._making = asyncio.ensure_future(self._fill())
+
+    async def made(self) -> None:
+        """Wait until nothing is being made any more."""
+        if self._making is not None:
+            await asyncio.wait({self._making})
 
     async def end(self) -> None:
         """Make nothing more; a line that was being made is given up."""
         making, self._making = self._making, None
         if making is not None:
             making.cancel()
-            with suppress(asyncio.CancelledError):
-                await making
+            await asyncio.wait({making})
+            if not making.cancelled():
+                making.result()
 
     def take(self, way: Way, iteration: int) -> Line | None:
         """Give away the line that is nearest before a place of a way; None if there is none."""
@@ -78,7 +98,13 @@ class Parking:
         return nearest
 
     def add(self, line: Line) -> None:
-        """Let a line wait; the least recently used one goes where there are too many."""
+        """Let a line wait; the least recently used one goes where there are too many.
+
+        One that has left its recording does not: the steps that come next may be known by the time it is needed.
+        """
+        if line.given is not None:
+            self.leave(line)
+            return
         self._lines.append(line)
         while len(self._lines) > self._places:
             self.leave(self._lines.pop(0))
@@ -98,20 +124,23 @@ class Parking:
             if isinstance(fault, BaseException):
                 raise fault
 
-    async def _fill(self, berths: tuple[Berth, ...]) -> None:
+    async def _fill(self) -> None:
         """Make the lines that are missing, the first place first."""
         await asyncio.sleep(PARK_AFTER_S)
-        for berth in berths:
-            place = (berth.way.key(berth.iteration), berth.iteration)
-            if place in self._hopeless or self._touch(berth):
-                continue
+        tried: set[tuple[object, ...]] = set()
+        while (berth := self._missing(tried)) is not None:
+            tried.add(berth.name)
             try:
-                line = await self._make(berth)
+                self.add(await self._make(berth))
             except EikonError as error:
-                self._hopeless.add(place)
-                self.faults.append(error)
-                continue
-            self.add(line)
+                self._hopeless.add(berth.name)
+                self._faults.append(error)
+
+    def _missing(self, tried: set[tuple[object, ...]]) -> Berth | None:
+        """Return the first place at which no line waits; those that do count as used."""
+        given_up = self._hopeless | tried
+        missing = [berth for berth in self._wanted if not self._touch(berth) and berth.name not in given_up]
+        return missing[0] if missing else None
 
     def _touch(self, berth: Berth) -> bool:
         """Count a line as used, if one waits at a place already; say whether it does."""
@@ -137,7 +166,7 @@ class Parking:
 def leads_to(line: Line, way: Way, iteration: int) -> bool:
     """Say whether a line stands on a way, not after an iteration, with everything done that was run by hand there."""
     here = line.iteration
-    if here > iteration or not line.is_whole or line.way.key(here) != way.key(here):
+    if here > iteration or not line.is_whole or line.key != way.key(here):
         return False
     done = [each.asked for each in line.evaluations]
     wanted = [each.asked for each in way.evaluations if each.iteration <= iteration]

@@ -29,6 +29,8 @@ StateLayer: TypeAlias = Literal[
 ]
 STATE_LAYERS: tuple[StateLayer, ...] = get_args(StateLayer)
 """All layers, in the order in which differences are told."""
+STANDING_LAYERS: frozenset[StateLayer] = frozenset({"dom", "url", "title", "storage", "clock"})
+"""Those that pages keep while nothing happens; the others tell what a step brought."""
 
 Sha256: TypeAlias = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
@@ -37,19 +39,19 @@ class StateDigest(Record):
     """SHA-256 of each layer, lower-case hex, of what a replay compares; see `digest_of`."""
 
     dom: Sha256
-    """Frames of all pages with the digests of their documents, and which pages were opened and closed."""
+    """Frames of all pages with the digests of their documents."""
     url: Sha256
-    """Addresses of pages and frames, and the documents that were loaded."""
+    """Addresses of pages and frames."""
     title: Sha256
     storage: Sha256
     """Cookies and items, without the cookies that end within a day of the real clock."""
     target: Sha256
     """Value of the element that the step acted on."""
     network: Sha256
-    """Keys of the requests of the step, and which of them the recording has no answer for."""
+    """Keys of the requests of the step, which of them the recording has no answer for, and the documents that came."""
     console: Sha256
     dialogs: Sha256
-    """Dialogs with their answers, and downloads."""
+    """Dialogs with their answers, downloads, and which pages were opened and closed."""
     clock: Sha256
     """Page time, in whole milliseconds."""
     result: Sha256
@@ -77,21 +79,20 @@ def digest_of(
     pages = seen.pages
     return StateDigest(
         dom=_digest(
-            [(page.page, [(each.path, each.digest, each.visibility) for each in page.frames]) for page in pages],
-            seen.opened,
-            seen.closed,
+            [(page.page, [(each.path, each.digest, each.visibility) for each in page.frames]) for page in pages]
         ),
-        url=_digest(
-            [(page.page, page.url, [each.url for each in page.frames]) for page in pages], _plain(seen.documents)
-        ),
+        url=_digest([(page.page, page.url, [each.url for each in page.frames]) for page in pages]),
         title=_digest([(page.page, page.title) for page in pages]),
         storage=_digest(_plain(each for each in seen.storage or () if not each.is_brief)),
         target=_digest(_plain([] if seen.target is None else [seen.target])),
         network=_digest(
-            seen.requests, seen.writes, sorted((each.key, each.reason) for each in compared_misses(misses, masks))
+            _plain(seen.documents),
+            seen.requests,
+            seen.writes,
+            sorted((each.key, each.reason) for each in compared_misses(misses, masks)),
         ),
         console=_digest(sorted(seen.console_errors), sorted(seen.page_errors)),
-        dialogs=_digest(_plain(seen.dialogs), _plain(seen.downloads)),
+        dialogs=_digest(_plain(seen.dialogs), _plain(seen.downloads), seen.opened, seen.closed),
         clock=_digest(round(page_ms)),
         result=result_digest(result),
     )

@@ -41,16 +41,6 @@ class Evaluation(Record):
         return self.iteration, self.page, self.frame, self.expression
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
-    """Where a branch left the recording: from there on, answers are given as they are asked for."""
-
-    iteration: int
-    """How many steps are those of the parent."""
-    live: bool = False
-    """Whether requests that no recording knows go to the network."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
     """Everything that has to be done again to come to an iteration once more, and what was seen there."""
@@ -60,8 +50,6 @@ class Way:
     """In the order in which they were made; those after the iteration that is asked for are left out."""
     seen: Mapping[int, StateDigest] = field(default_factory=dict)
     """What the session saw after so many steps; where it did not look, nothing is compared."""
-    fork: Fork | None = None
-    """None for the recording itself."""
 
     def until(self, iteration: int) -> Way:
         """Return the way as far as an iteration."""
@@ -69,21 +57,29 @@ class Way:
             bundle=self.bundle,
             evaluations=tuple(each for each in self.evaluations if each.iteration <= iteration),
             seen={number: state for number, state in self.seen.items() if number <= iteration},
-            fork=self.fork,
         )
 
-    def key(self, iteration: int) -> str:
-        """Digest what leads to an iteration, evaluations aside: the steps, the start, what answers."""
+    def key(self, iteration: int, answers: str | None = None) -> str:
+        """Digest what leads to an iteration, evaluations aside: the steps, the start, what answers.
+
+        `answers` are those of a line that was opened before; else what lies in the bundle now.
+        """
         trace = self.bundle.trace
-        fork = self.fork if self.fork is not None and self.fork.iteration < iteration else None
         parts: list[JsonValue] = [
             trace_sha256(trace, iteration),
             trace.start.model_dump(mode="json"),
             None if trace.environment is None else trace.environment.model_dump(mode="json"),
-            network_sha256(self.bundle.root, trace),
-            None if fork is None else [fork.iteration, fork.live],
+            answers_of(self.bundle) if answers is None else answers,
         ]
-        return hashlib.sha256(canonical_json(parts).encode()).hexdigest()
+        return _sha256(parts)
+
+
+def answers_of(bundle: Bundle) -> str:
+    """Digest what answers a sealed replay of a bundle, and when."""
+    network = bundle.trace.network
+    return _sha256(
+        [network_sha256(bundle.root, bundle.trace), None if network is None else network.model_dump(mode="json")]
+    )
 
 
 def steps_of(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
@@ -95,7 +91,7 @@ def steps_of(trace: ExecutionTrace) -> Iterator[ActionTrace | SkillUsage]:
 def trace_sha256(trace: ExecutionTrace, iteration: int) -> str:
     """Digest the first steps of a mission as canonical JSON, with everything that was recorded of them."""
     steps = [step.model_dump(mode="json") for step, _ in zip(steps_of(trace), range(iteration), strict=False)]
-    return hashlib.sha256(canonical_json([trace.mission_id, *steps]).encode()).hexdigest()
+    return _sha256([trace.mission_id, *steps])
 
 
 def is_same_deed(one: ActionTrace | SkillUsage, other: ActionTrace | SkillUsage) -> bool:
@@ -118,3 +114,7 @@ def _without_identities(value: JsonValue) -> JsonValue:
             return [_without_identities(each) for each in value]
         case _:
             return value
+
+
+def _sha256(parts: list[JsonValue]) -> str:
+    return hashlib.sha256(canonical_json(parts).encode()).hexdigest()

@@ -1,0 +1,181 @@
+"""Proves that going back restores everything: random rewinds of several missions, equal to what was seen, and quick.
+
+Run: `python -m benchmarks.rewinds [--rewinds 100] [--seed 7] [--speed 10]` in the environment of scripts/test. The
+bundled shop missions, Django's admin, a control room, and a page that counts in a closure are done once, step by
+step; then they are taken to random iterations, from parked pages and from nothing, as it comes. Each layer of each step
+on the way is compared with what was seen; on the page that counts, the closure is asked as well. Then a rewind over 20
+steps of the shop mission is timed, from nothing and from a parked page. Ends with 1 if a rewind is not faithful, or a
+median is over its limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random  # noqa: TID251 - seeded: the same rewinds each time
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.subjects import Subject, subject
+from benchmarks.table import table
+from eikon_engine.debug.lines import LineOptions, open_lines
+from eikon_engine.debug.parking import Berth
+from eikon_engine.errors import EikonError
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.trace.bundle import open_bundle
+from tests.missions.counter import ANSWER, COUNTER, COUNTER_PAGE, SECRET, count_up
+from tests.sites.static import serve_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.lines import Lines
+    from eikon_engine.debug.way import Way
+
+NAMES: Final = ("shop_passing", "shop_failing", "shop_diverging", "django-admin", "dispatch")
+OVER: Final = 20
+SHARE_PARKED: Final = 0.4
+"""Of the rewinds, those before which the session stood still for a while."""
+LIMITS_MS: Final = {"reexecuted": 2500.0, "parked": 300.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What became of the rewinds of one mission."""
+
+    name: str
+    steps: int
+    equal: int
+    rewinds: int
+    parked: int
+    """How many began at a parked page."""
+    digests: int
+    """How many were compared, and equal."""
+    faults: tuple[str, ...]
+
+
+async def asked(line: Line) -> JsonValue:
+    """Ask the closure of the page that counts, if that is what is open."""
+    page = line.session.page(0)
+    return None if page is None else await page.evaluate("() => window.asked ? window.asked() : null")
+
+
+async def do_all(line: Line) -> Mapping[int, JsonValue]:
+    """Do a mission to its end; return what its closure said after each step."""
+    said = {0: await asked(line)}
+    while line.next is not None:
+        async for _ in line.advance():
+            pass
+        said[line.iteration] = await asked(line)
+    return said
+
+
+async def rewind(lines: Lines, way: Way, iteration: int, said: JsonValue) -> tuple[str, int, str]:
+    """Go to an iteration once; return how, how many digests were equal, and what went wrong."""
+    try:
+        arrived = await lines.at(way.until(iteration), iteration)
+    except EikonError as error:
+        return "", 0, f"{iteration}: {error.message}"
+    now = await asked(arrived.line)
+    lines.parking.leave(arrived.line)
+    return arrived.way, arrived.verified, "" if now == said else f"{iteration}: the closure says {now}, not {said}"
+
+
+async def prove(chosen: Subject, rewinds: int, chance: Random) -> Told:
+    """Rewind one mission so often; before some rewinds it stands still for a while, so that pages are parked."""
+    bundle = open_bundle(chosen.bundle)
+    options = LineOptions(replay=ReplayOptions(secrets=chosen.secrets))
+    results = []
+    async with open_lines(bundle, options) as lines:
+        line = await lines.open(bundle)
+        said = await do_all(line)
+        for _ in range(rewinds):
+            iteration = chance.randint(0, line.step_count)
+            if chance.random() < 0.3:
+                lines.stand([Berth(way=line.way, iteration=chance.randint(0, iteration))])
+                await lines.parked()
+            results.append(await rewind(lines, line.way, iteration, said[iteration]))
+        steps = line.step_count
+    return Told(
+        name=chosen.name,
+        steps=steps,
+        equal=sum(not fault for _, _, fault in results),
+        rewinds=len(results),
+        parked=sum(how == "parked" for how, _, _ in results),
+        digests=sum(digests for _, digests, _ in results),
+        faults=tuple(fault for _, _, fault in results if fault),
+    )
+
+
+async def time_rewinds(often: int) -> dict[str, float]:
+    """Return the median milliseconds of a rewind over 20 steps, by how it was done."""
+    chosen = await subject("shop_passing", Path())
+    bundle = open_bundle(chosen.bundle)
+    took: dict[str, list[float]] = {"reexecuted": [], "parked": []}
+    async with open_lines(bundle, LineOptions()) as lines:
+        line = await lines.open(bundle)
+        await do_all(line)
+        for _ in range(often):
+            for parked in (False, True):
+                if parked:
+                    lines.stand([Berth(way=line.way, iteration=OVER)])
+                    await lines.parked()
+                arrived = await lines.at(line.way.until(OVER), OVER)
+                took[arrived.way].append(arrived.duration_ms)
+                await arrived.line.close()
+    return {how: statistics.median(times) for how, times in took.items()}
+
+
+async def record_counter(folder: Path) -> Subject:
+    """Record the page that counts."""
+    site = folder / "counter-site"
+    site.mkdir()
+    (site / COUNTER).write_text(COUNTER_PAGE)
+    (site / ANSWER[0]).write_text(ANSWER[1])
+    with serve_folder(site) as url:
+        options = RecordOptions(secrets={SECRET: "Ada"})
+        async with open_recorder(folder / "counter", mission_text="Count", options=options) as mission:
+            await count_up(mission, url)
+    return Subject(name="counter", bundle=folder / "counter")
+
+
+async def run(rewinds: int, seed: int, often: int) -> bool:
+    """Do all of it, and print it; say whether everything held."""
+    chance = Random(seed)  # noqa: S311 - no secret hangs on it
+    rows: list[Told] = []
+    with tempfile.TemporaryDirectory(prefix="eikon-rewinds-") as scratch:
+        folder = Path(scratch)
+        subjects = [*[await subject(name, folder) for name in NAMES], await record_counter(folder)]
+        for place, each in enumerate(subjects):
+            share = rewinds // len(subjects) + (place < rewinds % len(subjects))
+            rows.append(await prove(each, share, chance))
+    heads = ("mission", "steps", "rewinds", "equal", "from a parked page", "digests compared")
+    cells = [(each.name, each.steps, each.rewinds, each.equal, each.parked, each.digests) for each in rows]
+    sys.stdout.write(table(heads, cells))
+    sys.stdout.writelines(f"{each.name}, {fault}\n" for each in rows for fault in each.faults)
+    medians = await time_rewinds(often)
+    limits = [(how, milliseconds, LIMITS_MS[how]) for how, milliseconds in medians.items()]
+    sys.stdout.write("\n" + table((f"over {OVER} steps", "median ms", "at most"), limits))
+    return all(each.equal == each.rewinds for each in rows) and all(ms <= LIMITS_MS[how] for how, ms in medians.items())
+
+
+def main() -> int:
+    """Read the arguments."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rewinds", type=int, default=100, help="in all, over all missions")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--speed", type=int, default=10, help="how often a rewind is timed")
+    chosen = parser.parse_args()
+    return 0 if asyncio.run(run(chosen.rewinds, chosen.seed, chosen.speed)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

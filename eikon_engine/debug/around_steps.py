@@ -1,0 +1,30 @@
+"""What is told of subgoals before and after a step that is done by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.replay.steps import subgoal_end, subgoal_start
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.events import Event
+    from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
+
+
+def around(plan: Plan, planned: PlannedStep) -> tuple[list[Event], tuple[PlannedSubgoal, ...]]:
+    """Return what is told before a step, and the subgoals that are over after it: its own, and empty ones at the end.
+
+    Empty subgoals are told before the next one that has steps.
+    """
+    places = [place for place, subgoal in enumerate(plan.subgoals) if subgoal.steps]
+    own = next(place for place in places if planned in plan.subgoals[place].steps)
+    subgoal = plan.subgoals[own]
+    before: list[Event] = []
+    if planned is subgoal.steps[0]:
+        earlier = max((place + 1 for place in places if place < own), default=0)
+        for empty in plan.subgoals[earlier:own]:
+            before += [subgoal_start(empty), subgoal_end(empty, ())]
+        before.append(subgoal_start(subgoal))
+    if planned is not subgoal.steps[-1]:
+        return before, ()
+    return before, plan.subgoals[own:] if own == places[-1] else (subgoal,)

@@ -1,0 +1,73 @@
+"""One recorded mission, and one browser with lines, for all tests of this folder."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+from eikon_engine.debug.lines import LineOptions, open_lines
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.trace.bundle import open_bundle
+from tests.debug.lines.desk import WHO, Desk
+from tests.missions.counter import ANSWER, COUNTER, COUNTER_PAGE, SECRET, count_up
+from tests.sites.static import serve_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from anyio.from_thread import BlockingPortal
+
+    from eikon_engine.trace.bundle import Bundle
+
+
+@pytest.fixture(scope="session")
+def portal() -> Iterator[BlockingPortal]:
+    """Run one event loop beside the tests."""
+    with start_blocking_portal() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    """Record the mission on the page that counts."""
+    folder = tmp_path_factory.mktemp("counter")
+    asyncio.run(_record(folder))
+    return open_bundle(folder / "bundle")
+
+
+@pytest.fixture(scope="session")
+def options() -> LineOptions:
+    """Give the secret of the mission."""
+    return LineOptions(replay=ReplayOptions(secrets={SECRET: WHO}))
+
+
+@pytest.fixture(scope="session")
+def shared(portal: BlockingPortal, counter: Bundle, options: LineOptions) -> Iterator[Desk]:
+    """Run one browser for all lines."""
+    with portal.wrap_async_context_manager(open_lines(counter, options)) as lines:
+        yield Desk(portal, lines, counter)
+
+
+@pytest.fixture
+def desk(shared: Desk) -> Iterator[Desk]:
+    """Give a browser without lines, and leave none behind."""
+    yield shared
+    shared.portal.call(shared.lines.close)
+
+
+async def _record(folder: Path) -> None:
+    site = folder / "site"
+    site.mkdir()
+    (site / COUNTER).write_text(COUNTER_PAGE)
+    (site / ANSWER[0]).write_text(ANSWER[1])
+    with serve_folder(site) as url:
+        recording = RecordOptions(secrets={SECRET: WHO})
+        async with open_recorder(
+            folder / "bundle", mission_text="Count", mission_id="counter", options=recording
+        ) as mission:
+            await count_up(mission, url)

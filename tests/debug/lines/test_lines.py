@@ -1,0 +1,229 @@
+"""Lines of one browser, brought to places where the mission has been."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.debug.lines import LineOptions, open_lines
+from eikon_engine.debug.parking import Berth
+from eikon_engine.debug.state_digest import STATE_LAYERS
+from eikon_engine.errors import BrowserDiedError, NetworkPartMissingError, RewindNotFaithfulError, UsageError
+from eikon_engine.outcome.events import verdict_of
+from eikon_engine.trace.bundle import open_bundle
+from tests.debug.lines.desk import Desk
+
+if TYPE_CHECKING:
+    from anyio.from_thread import BlockingPortal
+
+    from eikon_engine.debug.line import Line
+    from eikon_engine.trace.bundle import Bundle
+
+SHOP = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing"
+
+
+def with_title(bundle: Bundle, position: int, title: str) -> Bundle:
+    """Return a bundle that remembers another title after an action."""
+    subgoals = list(bundle.trace.subgoal_traces)
+    actions = list(subgoals[0].actions_taken)
+    action = actions[position - 1]
+    assert action.observation is not None
+    pages = tuple(page.model_copy(update={"title": title}) for page in action.observation.pages)
+    seen = action.observation.model_copy(update={"pages": pages})
+    actions[position - 1] = action.model_copy(update={"observation": seen})
+    subgoals[0] = subgoals[0].model_copy(update={"actions_taken": tuple(actions)})
+    return replace(bundle, trace=bundle.trace.model_copy(update={"subgoal_traces": tuple(subgoals)}))
+
+
+@pytest.fixture
+def done(desk: Desk) -> tuple[Desk, Line, dict[int, object]]:
+    """Do the mission to its end; give what the closure said after each step but the first."""
+    line = desk.open()
+    said: dict[int, object] = {}
+    for _ in range(line.step_count):
+        desk.step(line)
+        said[line.iteration] = desk.asked(line)
+    return desk, line, said
+
+
+def test_going_back_restores_what_no_document_shows(done: tuple[Desk, Line, dict[int, object]]) -> None:
+    """From nothing and from a parked page, in any order: the counter in the closure, the timers, what chance gave."""
+    desk, line, said = done
+    ways = []
+
+    for iteration in (9, 2, 12, 5, 6):
+        desk.park(Berth(way=line.way.until(4), iteration=4), Berth(way=line.way.until(8), iteration=8))
+        arrived = desk.at(line.way.until(iteration), iteration)
+
+        assert desk.asked(arrived.line) == said[iteration]
+        assert arrived.line.iteration == iteration
+        assert [verdict_of(each) for each in arrived.line.outcomes] == ["faithful"] * iteration
+        assert arrived.verified >= arrived.reexecuted * len(STATE_LAYERS)
+        ways.append((arrived.way, arrived.reexecuted))
+        desk.portal.call(arrived.line.close)
+
+    assert ways == [("parked", 1), ("reexecuted", 2), ("parked", 4), ("parked", 1), ("parked", 2)]
+
+
+def test_a_line_goes_on_from_where_it_was_brought(done: tuple[Desk, Line, dict[int, object]]) -> None:
+    """To the end, which is the same again."""
+    desk, line, said = done
+
+    again = desk.at(line.way.until(3), 3).line
+    desk.step(again, again.step_count)
+
+    assert desk.asked(again) == said[12]
+    assert again.seen == line.seen
+
+
+def test_a_mission_that_diverges_is_rewound_as_well(desk: Desk) -> None:
+    """What counts is what the session saw, not only what was recorded."""
+    line = desk.open(with_title(desk.bundle, 3, "Another title"))
+    desk.step(line, 6)
+    assert [verdict_of(each) for each in line.outcomes] == ["faithful"] * 2 + ["diverged"] + ["faithful"] * 3
+
+    arrived = desk.at(line.way.until(4), 4)
+
+    assert arrived.verified == 5 * len(STATE_LAYERS)
+    assert arrived.line.outcomes[2].outcome.model_dump(exclude={"duration_ms"}) == line.outcomes[2].outcome.model_dump(
+        exclude={"duration_ms"}
+    )
+
+
+def test_what_was_run_by_hand_is_run_again(desk: Desk) -> None:
+    """At its place, and only as far as the way goes."""
+    line = desk.open()
+    desk.step(line, 2)
+    desk.evaluate(line, "more.onclick()")
+    desk.step(line, 4)
+    changed = desk.asked(line)
+    desk.evaluate(line, "shown.textContent = 'by hand'")
+
+    arrived = desk.at(line.way.until(3), 3)
+    assert [each.iteration for each in arrived.line.evaluations] == [2]
+    desk.step(arrived.line)
+
+    assert desk.asked(arrived.line) == changed
+    assert changed[0] == 4
+
+
+def test_a_parked_line_of_another_way_is_not_taken(desk: Desk) -> None:
+    """One where nothing was run by hand is none of a way where something was."""
+    line = desk.open()
+    desk.step(line, 2)
+    clean = line.way
+    desk.evaluate(line, "more.onclick()")
+    desk.step(line, 3)
+    desk.park(Berth(way=clean, iteration=2), Berth(way=line.way, iteration=3))
+
+    to_clean, to_touched = desk.at(clean, 2), desk.at(line.way, 3)
+
+    assert (to_clean.way, to_touched.way) == ("parked", "parked")
+    assert desk.asked(to_clean.line)[0] + 2 == desk.asked(to_touched.line)[0]
+
+
+def test_a_rewind_that_shows_something_else_is_none(done: tuple[Desk, Line, dict[int, object]]) -> None:
+    """The layer is named, and the line that stood there is not touched."""
+    desk, line, said = done
+    other = line.way.until(5)
+    states = {**other.seen, 3: other.seen[3].model_copy(update={"storage": "0" * 64})}
+
+    with pytest.raises(RewindNotFaithfulError, match=r"step 3 .* another state in storage;"):
+        desk.at(replace(other, seen=states), 5)
+
+    assert line.is_whole
+    assert desk.asked(line) == said[12]
+
+
+@pytest.mark.parametrize("iteration", [-1, 13])
+def test_no_place_is_out_of_reach_in_silence(desk: Desk, iteration: int) -> None:
+    """Neither before the start nor after the end."""
+    with pytest.raises(UsageError, match=f"from 0 to 12, found {iteration}"):
+        desk.at(desk.open().way, iteration)
+
+
+def test_nothing_is_left_open(portal: BlockingPortal, counter: Bundle, options: LineOptions) -> None:
+    """Neither lines that stand nor parked ones nor one being made, also where an error ends the session."""
+
+    async def fail() -> None:
+        async with open_lines(counter, options) as lines:
+            contexts = lines.launched.browser.contexts
+            line = await lines.open(counter)
+            async for _ in line.advance():
+                pass
+            lines.stand([Berth(way=line.way, iteration=1)])
+            await lines.parked()
+            lines.stand([Berth(way=line.way, iteration=0)])
+            assert len(lines.launched.browser.contexts) >= 2
+            try:
+                raise KeyError("of the session")
+            finally:
+                await lines.close()
+                assert not lines.launched.browser.contexts, contexts
+
+    with pytest.raises(KeyError):
+        portal.call(fail)
+
+
+def test_a_browser_that_dies_takes_all_lines_with_it(
+    portal: BlockingPortal, counter: Bundle, options: LineOptions
+) -> None:
+    """Whatever is asked for then, the answer is that the browser went away."""
+
+    async def kill() -> list[str]:
+        async with open_lines(counter, options) as lines:
+            line = await lines.open(counter)
+            async for _ in line.advance():
+                pass
+            lines.stand([Berth(way=line.way, iteration=1)])
+            await lines.parked()
+            session = await lines.launched.browser.new_browser_cdp_session()
+            told = await session.send("SystemInfo.getProcessInfo")
+            os.kill(next(int(each["id"]) for each in told["processInfo"] if each["type"] == "browser"), signal.SIGKILL)
+            said = []
+            for ask in (line.look, lambda: lines.open(counter), lambda: lines.at(line.way, 1), lambda: _step(line)):
+                with pytest.raises(BrowserDiedError) as died:
+                    await ask()
+                said.append(died.value.message)
+            assert line.iteration == 1
+            return said
+
+    said = portal.call(kill)
+
+    assert all("browser" in each for each in said)
+
+
+async def _step(line: Line) -> None:
+    async for _ in line.advance():
+        pass
+
+
+def test_a_bundle_without_network_is_none_for_a_session(portal: BlockingPortal, counter: Bundle) -> None:
+    """There is nothing that would answer the same way again."""
+    bundle = replace(counter, trace=counter.trace.model_copy(update={"network": None}))
+
+    with pytest.raises(NetworkPartMissingError), portal.wrap_async_context_manager(open_lines(bundle, LineOptions())):
+        pass
+
+
+def test_twenty_steps_are_done_again_in_no_time(portal: BlockingPortal) -> None:
+    """The shop mission, whose documents, fetches and skills are all there once more; parked, at once."""
+    bundle = open_bundle(SHOP)
+    with portal.wrap_async_context_manager(open_lines(bundle, LineOptions())) as lines:
+        desk = Desk(portal, lines, bundle)
+        line = desk.open()
+        desk.step(line, 20)
+
+        again = desk.at(line.way.until(20), 20)
+        desk.park(Berth(way=line.way.until(20), iteration=20))
+        parked = desk.at(line.way.until(20), 20)
+
+    assert (again.way, parked.way) == ("reexecuted", "parked")
+    assert again.verified == 21 * len(STATE_LAYERS)
+    assert again.duration_ms < 15_000  # 2.5 s on a machine of its own, see benchmarks.rewinds
+    assert parked.duration_ms < 2_000
