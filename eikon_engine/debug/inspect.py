@@ -83,7 +83,7 @@ async def locate(line: Line, selector: str, page: int = 0, frame: str = "") -> L
     """
     seen = await matches_in(line.session, selector, page, frame)
     return Location(
-        selector=selector,
+        selector=line.session.redactor.text(selector),
         page=seen.page,
         frame=seen.frame,
         count=seen.count,
@@ -105,8 +105,8 @@ class _Inspecting:
         line, session = self._line, self._line.session
         if self._what in {"page", "screenshot"}:
             require_page(session, self._page)
-        sight = await line.look()
         asks = self._asks
+        sight = await line.look() if asks("page") or asks("next") else line.sight
         inspection = Inspection(
             iteration=line.iteration,
             step_count=line.step_count,

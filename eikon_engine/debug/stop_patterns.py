@@ -6,6 +6,7 @@ whoever asked must not take that for "no".
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 SEARCH_S: Final = 0.05
-"""Time within which one text has to be decided."""
+"""Time within which all texts of a step have to be decided."""
+LEAST_S: Final = 0.001
+"""Time for each text, though the others took longer."""
 LONGEST: Final = 2_000
 """Characters of a pattern, at most."""
 
@@ -49,10 +52,10 @@ class TextPattern:
         """
         return cls(source, _compiled(source, source, what, regex.IGNORECASE))
 
-    def search(self, text: str) -> Found:
+    def search(self, text: str, timeout_s: float = SEARCH_S) -> Found:
         """Say whether a text has it."""
         try:
-            return Found.NO if self._compiled.search(text, timeout=SEARCH_S) is None else Found.YES
+            return Found.NO if self._compiled.search(text, timeout=timeout_s) is None else Found.YES
         except TimeoutError:
             return Found.UNDECIDED
 
@@ -79,21 +82,22 @@ class RequestPattern:
         glob = ".*".join(map(regex.escape, url.split("*")))
         return cls(source, _compiled(glob, source, "request", regex.DOTALL), method.upper())
 
-    def search(self, key: str) -> Found:
+    def search(self, key: str, timeout_s: float = SEARCH_S) -> Found:
         """Say whether it fits a request, given by its key."""
         method, _, url = key.partition(BODY_MARK)[0].partition(" ")
         if self._method and method.upper() != self._method:
             return Found.NO
         try:
-            return Found.NO if self._compiled.fullmatch(url, timeout=SEARCH_S) is None else Found.YES
+            return Found.NO if self._compiled.fullmatch(url, timeout=timeout_s) is None else Found.YES
         except TimeoutError:
             return Found.UNDECIDED
 
 
 def first_found(pattern: TextPattern | RequestPattern, texts: Iterable[str]) -> tuple[Found, str]:
-    """Search texts in order; return what came of it, with the text that decided."""
+    """Search texts in order, for `SEARCH_S` in all; return what came of it, with the text that decided."""
+    end = time.perf_counter() + SEARCH_S
     for text in texts:
-        found = pattern.search(text)
+        found = pattern.search(text, max(end - time.perf_counter(), LEAST_S))
         if found is not Found.NO:
             return found, text
     return Found.NO, ""

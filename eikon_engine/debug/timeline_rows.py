@@ -132,7 +132,7 @@ def _branch(rows: list[Row], tree: BranchTree, depth: int, forks_at: int | None)
 
 
 def _last_of(rows: Sequence[Row], depth: int) -> int:
-    return max(number for number, row in enumerate(rows) if row.depth == depth)
+    return next(number for number in range(len(rows) - 1, -1, -1) if rows[number].depth == depth)
 
 
 def _broken(text: str, columns: int) -> tuple[str, ...]:

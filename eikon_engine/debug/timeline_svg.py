@@ -58,20 +58,20 @@ def draw_timeline(timeline: Timeline) -> str:
     SubElement(root, "rect", {"class": "paper", "width": "100%", "height": "100%", "rx": "6"})
     _write(root, (MARGIN, MARGIN + LINE / 2), timeline.mission_id, "bold")
     _write(root, (MARGIN, MARGIN + LINE * 1.5), f"session {timeline.session_id}", "dim")
-    for number in range(len(places)):
-        _line(root, places, number)
+    above: dict[int, Place] = {}
+    for each in places:
+        _line(root, each, above.get(each.row.depth), places)
+        above[each.row.depth] = each
     for each in places:
         _row(root, each)
     _legend(root, height)
     return tostring(root, encoding="unicode") + "\n"
 
 
-def _line(root: Element, places: tuple[Place, ...], number: int) -> None:
+def _line(root: Element, at: Place, above: Place | None, places: tuple[Place, ...]) -> None:
     """Draw the line from a row up to the one before it in its branch, or to where the branch leaves its parent."""
-    at = places[number]
     words = ["line", *(["active"] if at.row.is_active else []), *(["to-come"] if at.row.sign == "to-come" else [])]
-    if at.row.sign != "branch":
-        above = next(each for each in reversed(places[:number]) if each.row.depth == at.row.depth)
+    if at.row.sign != "branch" and above is not None:
         way = f"M{_number(at.x)} {_number(above.y)} V{_number(at.y)}"
     elif at.row.forks_at is not None:
         origin = places[at.row.forks_at]

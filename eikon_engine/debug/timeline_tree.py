@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, StepEntry, Timeline
     from eikon_engine.outcome.outcomes import Verdict
+
+_Entry = TypeVar("_Entry", "StepEntry", "CheckpointEntry")
 
 MARKS: Final[dict[Verdict, str]] = {"faithful": "✓", "diverged": "✗", "unverifiable": "?"}
 """What stands for a verdict where there is little room."""
@@ -113,20 +115,17 @@ class _Growing:
         return BranchTree(branch=branch, is_active=is_active, items=tuple(self._items(branch, is_active=is_active)))
 
     def _items(self, branch: Branch, *, is_active: bool) -> Iterator[Item]:
+        steps, checkpoints = _by_iteration(branch.steps), _by_iteration(branch.checkpoints)
         forks = [each for each in self._left if each.parent_branch == branch.name]
         named = {each.id for each in branch.checkpoints}
-        moments = (
-            {branch.fork_iteration, branch.iteration}
-            | {each.iteration for each in branch.steps}
-            | {each.iteration for each in branch.checkpoints}
-            | {each.fork_iteration for each in forks}
-        )
+        lost = [each for each in forks if each.fork_point not in named]
+        moments = {branch.iteration, *steps, *checkpoints, *(each.fork_iteration for each in lost)}
         for iteration in sorted(moments):
-            yield from (StepItem(each) for each in branch.steps if each.iteration == iteration)
-            for checkpoint in (each for each in branch.checkpoints if each.iteration == iteration):
+            yield from map(StepItem, steps.get(iteration, ()))
+            for checkpoint in checkpoints.get(iteration, ()):
                 yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id))
-            for fork in forks:
-                if fork.fork_iteration == iteration and fork.fork_point not in named and fork in self._left:
+            for fork in lost:
+                if fork.fork_iteration == iteration and fork in self._left:
                     yield ForkItem(self._tree(fork))
             if is_active and iteration == branch.iteration:
                 yield HereItem(branch.iteration, branch.step_count)
@@ -135,3 +134,10 @@ class _Growing:
 
     def _forked(self, forks: list[Branch], checkpoint: str) -> tuple[BranchTree, ...]:
         return tuple(self._tree(each) for each in forks if each.fork_point == checkpoint and each in self._left)
+
+
+def _by_iteration(entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
+    found: dict[int, list[_Entry]] = {}
+    for each in entries:
+        found.setdefault(each.iteration, []).append(each)
+    return found

@@ -8,7 +8,7 @@ import pytest
 
 from eikon_engine.debug.asked_breakpoint import parse_break
 from eikon_engine.debug.breakpoints import BreakpointTable
-from eikon_engine.debug.selector_watch import Changed
+from eikon_engine.debug.selector_watch import Changed, Sighting, changes
 from eikon_engine.debug.stops import check_after, check_before, hit_event
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.events import ActionTaken, DivergenceFound, ObservationMade, RecordedAction
@@ -190,6 +190,17 @@ def test_a_change_of_what_a_selector_matches_stops_the_session() -> None:
     hits = check_after(made, step_of("click"), (), changed)
 
     assert [(each.breakpoint.id, each.why) for each in hits] == [("bp-1", "appeared: 2 elements")]
+
+
+def test_what_was_not_looked_for_before_has_not_changed() -> None:
+    """What cannot be looked at any more has, for all that anybody knows."""
+    lost = Sighting(failure="page 0 has not answered")
+
+    changed = changes({"#b": Sighting()}, {"#a": Sighting(), "#b": lost})
+
+    assert {selector: str(each) for selector, each in changed.items()} == {
+        "#b": "what matches could not be looked at: page 0 has not answered"
+    }
 
 
 def typing(text: str) -> PlannedStep:

@@ -131,6 +131,14 @@ def test_branches_without_a_parent_are_drawn_all_the_same() -> None:
     assert sorted(heads) == ["a", "b", "c", "d"]
 
 
+def test_a_branch_is_drawn_once_where_two_checkpoints_have_its_name() -> None:
+    """As a file that was changed by hand may have it."""
+    main = branch("main", checkpoints=(checkpoint("cp", 0), checkpoint("cp", 1)))
+    timeline = Timeline(session_id="s", mission_id="m", branches=(main, branch("a", parent="main", at="cp")))
+
+    assert render_timeline(timeline).count("○ a") == 1
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), _LETTERS), min_size=1, max_size=6), st.data())
 def test_every_timeline_can_be_drawn(shapes: list[tuple[int, int, str]], data: st.DataObject) -> None:
     """Every branch once, no row on another one, no text of more than a few lines."""
