@@ -110,10 +110,18 @@ def _record_word(change: Literal["begin", "end", "discard"], name: str | None) -
 
     `begin` lets the pages run, `end` goes back to where that was and does what was done as ordinary steps.
     """
-    from eikon_engine.debug.asked import plainly
-    from eikon_engine.debug.commands import BranchRecord
+    from eikon_engine.debug.asked import Ask
 
-    return plainly(BranchRecord(change=change, name=name))
+    def command(folder: SessionFolder) -> Command:
+        from eikon_engine.debug.commands import BranchRecord
+        from eikon_engine.errors import UsageError
+
+        if folder.read().headless:
+            message = "branch record: wanted a session with a window, found one without"
+            raise UsageError(f"{message}; begin one with eikon debug start --no-headless")
+        return BranchRecord(change=change, name=name)
+
+    return Ask(command)
 
 
 @branch_words.command("save", context_settings=HELP)

@@ -58,7 +58,7 @@ async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInse
     """
     _demand_possible(journey, command)
     if journey.active.name == MAIN_BRANCH:
-        await create(journey, _new_branch(journey, command))
+        await create(journey, new_branch(journey, command.name))
     elif command.name is not None:
         message = f"{command.type}: --name is for the branch that is made on {MAIN_BRANCH}"
         raise BranchError(f"{message}, found the branch {journey.active.name}; leave it out")
@@ -90,6 +90,15 @@ def delete(journey: Journey, command: BranchDelete) -> Stand:
     journey.drop_branch(branch.name)
     journey.tell(BranchDeleted(branch=branch.name))
     return journey.stand
+
+
+def new_branch(journey: Journey, name: str | None) -> BranchCreate:
+    """Return the command that makes a branch where the session stands; without a name, it gets a number."""
+    names = {branch.name for branch in journey.timeline.branches}
+    number = len(names)
+    while f"branch-{number}" in names:
+        number += 1
+    return BranchCreate(name=name or f"branch-{number}")
 
 
 async def _over(journey: Journey, branch: Branch) -> Stand:
@@ -135,14 +144,6 @@ def _demand_possible(journey: Journey, command: BranchSkip | BranchEdit | Branch
     to_come = f"{here + 1} to {count}" if here < count else "none"
     message = f"{command.type}: wanted a step to come ({to_come}), found {number}"
     raise BranchError(f"{message}; go back to change earlier ones")
-
-
-def _new_branch(journey: Journey, command: BranchSkip | BranchEdit | BranchInsert) -> BranchCreate:
-    names = {branch.name for branch in journey.timeline.branches}
-    number = len(names)
-    while f"branch-{number}" in names:
-        number += 1
-    return BranchCreate(name=command.name or f"branch-{number}")
 
 
 def _changed(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.debug import branching, commands, looking, marking, saving
 from eikon_engine.debug.asked_breakpoint import read_stop
 from eikon_engine.debug.going import begin_going, go, stop_here
+from eikon_engine.debug.recording import begin_by_hand, end_by_hand
 from eikon_engine.debug.results import Listed, Stand
 from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.travelling import rewind, switch
@@ -132,6 +133,14 @@ class Debugger:
                     return stand
                 with self._under_way(command):
                     return await self._going(commands.Step())
+            case commands.BranchRecord(change="begin"):
+                return await begin_by_hand(journey, command)
+            case commands.BranchRecord(change=change):
+                count = await end_by_hand(journey, is_taken=change == "end")
+                if not count:
+                    return journey.pause("branch", "as it was before a person acted in the pages")
+                with self._under_way(command):
+                    return await self._going(commands.Step(count=count))
             case commands.BranchSave():
                 return await saving.save(journey, command)
             case _:
@@ -175,6 +184,9 @@ class Debugger:
         Raises:
             SessionBusyError: the session goes on.
         """
+        if self.journey.hand is not None and not isinstance(command, commands.BranchRecord):
+            message = f"{command.type}: wanted a session that stands still, found one in which a person acts"
+            raise SessionBusyError(f"{message}; give branch record end, or branch record discard")
         if self._doing is not None:
             step = self.journey.line.iteration + 1
             message = f"{command.type}: wanted a session that stands still, found one that does step {step}"
@@ -182,7 +194,7 @@ class Debugger:
 
     def _stand(self) -> None:
         """Let pages be brought to the checkpoints while nothing else goes on."""
-        if not self.is_quit:
+        if not self.is_quit and self.journey.hand is None:
             self.journey.lines.stand(marking.berths(self.journey))
 
     def _change_breakpoints(self, command: commands.BreakpointChange | commands.BreakpointClear) -> Listed:

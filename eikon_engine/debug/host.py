@@ -19,6 +19,7 @@ from eikon_engine.debug.journey import Journey
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.mailbox import Rejected, commands
 from eikon_engine.debug.marking import Marking
+from eikon_engine.debug.recording import give_up_by_hand
 from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.session_file import SessionFile, write_session_file
 from eikon_engine.debug.session_folder import create_session_folder, session_id
@@ -139,6 +140,7 @@ async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, be
         with suppress(OutputError):
             log.cut_off(how, f"{type(fault).__name__}: {fault}" if is_ours else str(fault) or "interrupted")
         raise
+    await give_up_by_hand(journey)
     journey.settle()
     log.take(RunEnd(how=ended.how, ended_early=ended.reason, network=journey.line.runner.network()))
     return ended

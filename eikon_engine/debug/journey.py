@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from datetime import datetime
 
+    from eikon_engine.debug.branches.by_hand import HandTaking
     from eikon_engine.debug.checkpoint import SavedCheckpoint
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.lines import Lines
@@ -48,6 +49,8 @@ class Journey:
         """Stand with `line` before the first step of the recording."""
         self.walk: Walk | None = None
         """What teaches the active branch; None on the recording itself."""
+        self.hand: HandTaking | None = None
+        """What hears a person in the pages; None while nobody acts in them."""
         self.folder = folder
         self.lines = lines
         self.line = line
