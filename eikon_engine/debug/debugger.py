@@ -118,7 +118,7 @@ class Debugger:
             case _:
                 return await self._do_branch(command)
 
-    async def _do_branch(self, command: commands.Command) -> Record:
+    async def _do_branch(self, command: commands.Command) -> Record:  # noqa: PLR0911 - as above
         journey = self.journey
         match command:
             case commands.BranchCreate():

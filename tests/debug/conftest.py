@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 PASSING = TRACES / "shop_passing"
 DIVERGING = TRACES / "shop_diverging"
-DEADLINE_S = 60.0
+DEADLINE_S = 25.0
 
 
 class Said(NamedTuple):
