@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import AwareDatetime, Field, ValidationError
 
-from eikon_engine.browser.standing import storage_state
 from eikon_engine.debug.state_digest import Sha256, StateDigest
 from eikon_engine.debug.way import Evaluation, Way, trace_sha256
 from eikon_engine.errors import CheckpointError, TraceError
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 CHECKPOINT_VERSION: Literal[1] = 1
 DOM_FOLDER: Final = "dom"
-SHOWN_PAGE: Final = 0
 
 CheckpointId = Annotated[str, Field(pattern=r"^cp_[0-9]+_[0-9]{8}T[0-9]{12}$")]
 
@@ -108,26 +106,6 @@ async def make_checkpoint(line: Line, folder: Path, name: CheckpointName) -> Sav
         BrowserDiedError: the browser went away.
     """
     checkpoint_id = f"cp_{line.iteration}_{name.now:%Y%m%dT%H%M%S%f}"
-    sight = line.sight
-    store = BlobStore(folder / DOM_FOLDER)
-    pages = tuple(
-        KeptPage(page=page, snapshot=store_snapshot(store, snapshot)) for page, snapshot in sight.snapshots.items()
-    )
-    storage = _json(await storage_state(line.session))
-    open_pages = sight.observation.pages
-    shown = open_pages[0].page if open_pages else SHOWN_PAGE
-    picture = await line.worker.picture(shown)
-    write_whole(storage_file(folder, checkpoint_id), storage)
-    if picture is not None:
-        write_whole(screenshot_file(folder, checkpoint_id), picture)
-    state = CheckpointState(
-        digests=line.state(),
-        observation=sight.observation,
-        url=open_pages[0].url if open_pages else "",
-        storage_sha256=_sha256(storage),
-        pages=pages,
-        screenshot_sha256=None if picture is None else _sha256(picture),
-    )
     checkpoint = _sealed(
         SavedCheckpoint(
             id=checkpoint_id,
@@ -140,12 +118,34 @@ async def make_checkpoint(line: Line, folder: Path, name: CheckpointName) -> Sav
             trace_sha256=trace_sha256(line.bundle.trace, line.iteration),
             evaluations=line.evaluations,
             seen=tuple(line.seen[iteration] for iteration in range(line.iteration + 1)),
-            state=state,
+            state=await _keep_state(line, folder, checkpoint_id),
             sha256="0" * 64,
         )
     )
     write_whole(checkpoint_file(folder, checkpoint_id), checkpoint.model_dump_json(indent=1).encode() + b"\n")
     return checkpoint
+
+
+async def _keep_state(line: Line, folder: Path, checkpoint_id: str) -> CheckpointState:
+    """Write what lies beside a checkpoint; return what the checkpoint says of it."""
+    sight = line.sight
+    seen = sight.observation
+    first = seen.pages[0] if seen.pages else None
+    storage = _json(await line.storage_state())
+    picture = None if first is None else await line.worker.picture(first.page)
+    store = BlobStore(folder / DOM_FOLDER)
+    pages = tuple(KeptPage(page=page, snapshot=store_snapshot(store, shown)) for page, shown in sight.snapshots.items())
+    write_whole(storage_file(folder, checkpoint_id), storage)
+    if picture is not None:
+        write_whole(screenshot_file(folder, checkpoint_id), picture)
+    return CheckpointState(
+        digests=line.state(),
+        observation=seen,
+        url="" if first is None else first.url,
+        storage_sha256=_sha256(storage),
+        pages=pages,
+        screenshot_sha256=None if picture is None else _sha256(picture),
+    )
 
 
 def read_checkpoint(path: Path, trace: ExecutionTrace | None = None) -> SavedCheckpoint:

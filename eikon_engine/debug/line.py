@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
     from eikon_engine.replay.worker_for import OpenedWorker
     from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.start_state import StorageState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,6 +195,16 @@ class Line:
         self._demand_whole()
         with living(self._place.launched.browser):
             return await standing.look(self.session)
+
+    async def storage_state(self) -> StorageState:
+        """Take down what the browser keeps, see `standing.storage_state`.
+
+        Raises:
+            BrowserDiedError: the browser went away.
+        """
+        self._demand_whole()
+        with living(self._place.launched.browser):
+            return await standing.storage_state(self.session)
 
     async def is_undisturbed(self) -> bool:
         """Say whether the pages still show what they did when they were seen last."""
