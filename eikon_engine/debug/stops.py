@@ -28,7 +28,7 @@ from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Observatio
 from eikon_engine.trace.execution import ActionTrace, Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -200,7 +200,7 @@ def _after(stop: Stop, done: _Done) -> str | None:
             assert_never(stop)
 
 
-def _found(pattern: TextPattern | RequestPattern, texts: Iterable[str], what: str) -> str | None:
+def _found(pattern: TextPattern | RequestPattern, texts: Sequence[str], what: str) -> str | None:
     found, text = first_found(pattern, texts)
     match found:
         case Found.NO:
