@@ -44,3 +44,15 @@ def frame_tree(main: Frame) -> list[tuple[str, Frame]]:
         inner = [(inner_path(path, place), child) for place, child in enumerate(frame.child_frames)]
         waiting.extend(reversed(inner))
     return found
+
+
+def is_main_document(request: Request) -> bool:
+    """Say whether a request is for the document of a page, which answers no question until it shows."""
+    from playwright.async_api import Error
+
+    if not request.is_navigation_request():
+        return False
+    try:
+        return request.frame.parent_frame is None
+    except Error:
+        return True  # the first document of a popup

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from eikon_engine.network.exchange import Exchange
     from eikon_engine.network.moment import Moment
     from eikon_engine.network.store import NetworkRecording
 
@@ -26,3 +27,8 @@ class GivenAsAsked:
     """When something was given since, by its place."""
     in_vain: set[int] = field(default_factory=set)
     """Ordinals of the exchanges that were asked for since, and that no answer came to in the recording either."""
+
+    def add(self, exchange: Exchange) -> None:
+        """Add what the recording did not have: the site was really asked for it."""
+        self.recording = replace(self.recording, exchanges=(*self.recording.exchanges, exchange))
+        self.turns |= frozenset(() if exchange.moment is None else (exchange.moment.order,))

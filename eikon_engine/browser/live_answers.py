@@ -66,20 +66,22 @@ class LiveAnswers:
         recording: NetworkRecording,
         keeper: AnswerKeeper | None = None,
         *,
+        stored: NetworkRecording | None = None,
         every: bool = False,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        """Make requests with `requests`, and number what came behind what `recording` has.
+        """Make requests with `requests`, and number what came behind what `recording` has, which the session plays.
 
-        Those that the recording has an answer to are made only where `every` one is. Secrets that come by are kept, and
-        shown to pages, as their stand-ins where the session finds any, see `Session.find_secrets`.
+        Those that the recording has an answer to are made only where `every` one is. `stored` is what the keeper has,
+        where that has other moments. Secrets that come by are kept, and shown to pages, as their stand-ins where the
+        session finds any, see `Session.find_secrets`.
         """
         self.every: Final = every
         self._made_count = 0
         self.notes: list[str] = []
         self._requests = requests
         self._keeper = keeper or Unkept()
-        self._places = Additions(recording)
+        self._places = Additions(recording, stored or recording)
         self._bodies: dict[int, bytes] = {}
         """What is still to be served, by ordinal."""
         self._patience_s = patience_s

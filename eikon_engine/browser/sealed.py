@@ -12,7 +12,7 @@ from eikon_engine.browser.changed_answers import Asked, OtherAnswers
 from eikon_engine.browser.continuations import Continuation, Continuations, redirected_to, stays_in_document
 from eikon_engine.browser.cookies import cookies_on_the_way, lasting
 from eikon_engine.browser.feed import REDIRECTED_HEADER, STREAM_HEADER, feed, with_own_header
-from eikon_engine.browser.frames import frame_of
+from eikon_engine.browser.frames import frame_of, is_main_document
 from eikon_engine.browser.given import GivenAsAsked
 from eikon_engine.browser.net_errors import ABORT_CODES
 from eikon_engine.browser.own_script import own_script
@@ -22,6 +22,7 @@ from eikon_engine.browser.served import (
     denied,
     leading_to,
     moments_of,
+    orders_of,
     served_headers,
     was_refused_by_policy,
 )
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.live_answers import LiveAnswers
     from eikon_engine.browser.session import Session
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
-    from eikon_engine.network.matching import Match, Miss
+    from eikon_engine.network.matching import Match
     from eikon_engine.network.moment import Moment
     from eikon_engine.network.store import NetworkRecording
     from eikon_engine.trace.volatile import VolatileRule
@@ -91,6 +92,11 @@ class SealedTraffic:
         self._made: tuple[LiveAnswers, ...] = ()
         """What was let through so far, the last of them now, if any is."""
 
+    @property
+    def recording(self) -> NetworkRecording:
+        """Return what is served."""
+        return self._recording
+
     def let_through(self, live: LiveAnswers | None) -> None:
         """Really make requests from now on, by `live`; None blocks again what the recording does not know."""
         self._live = live
@@ -98,7 +104,8 @@ class SealedTraffic:
             return
         self._made = (*(each for each in self._made if each is not live), live)
         if live.every:
-            self._now.schedule.forget(each.moment.order for each in self._recording.exchanges if each.moment)
+            self._now.session.visits_site = True
+            self._now.schedule.forget(orders_of(self._recording.exchanges))
 
     async def start(self, session: Session) -> None:
         """Route everything."""
@@ -210,29 +217,40 @@ class SealedTraffic:
         if isinstance(match, Hit) and self._other is not None:
             self._other.compare(asked, match.exchange)
         if not isinstance(match, Hit):
-            await self._block(route, _network_miss(match))
+            await self._block(route, match.told())
             return
+        await self._from_recording(route, match)
+
+    async def _from_recording(self, route: Route, match: Hit) -> None:
+        """Give the recorded answer, or none where there was none."""
+        request = route.request
         self._keys[request] = match.key
         self._asked_for(match.exchange)
-        waits_in_vain = match.exchange.given_up and not _is_main_document(request)
+        waits_in_vain = match.exchange.given_up and not is_main_document(request)
         if match.exchange.pending or (self._given_to is not None and waits_in_vain):
             if self._given is not None:
                 self._given.in_vain.add(match.exchange.ordinal)
             self._now.schedule.never(request)
-            session.ledger.changed.set()
+            self._now.session.ledger.changed.set()
         else:
             await self._deliver(route, match.exchange)
 
     async def _let_through(self, route: Route, live: LiveAnswers, match: Match) -> None:
         """Give the answer of the real site to a request, as if it had been recorded."""
         refusal = live.refusal(route.request)
+        if refusal is not None and isinstance(match, Hit):
+            await self._from_recording(route, match)
+            return
         if refusal is not None:
             await self._block(route, NetworkMiss(key=match.key, reason=refusal))
             return
         if isinstance(match, Hit):
             self._keys[route.request] = match.key
             self._asked_for(match.exchange)
-        await self._deliver(route, await live.answer(self._now.session, route.request, match))
+        exchange = await live.answer(self._now.session, route.request, match)
+        if self._given is not None:
+            self._given.add(exchange)
+        await self._deliver(route, exchange)
 
     async def _block(self, route: Route, miss: NetworkMiss) -> None:
         self._misses.append(miss)
@@ -257,7 +275,7 @@ class SealedTraffic:
     async def _answer(self, route: Route, exchange: Exchange) -> None:
         """Deliver an exchange when its turn comes."""
         moment = exchange.pieces[0].moment if exchange.pieces else exchange.moment
-        at_once = _is_main_document(route.request)
+        at_once = is_main_document(route.request)
         async with self._now.schedule.turn(
             moment, route.request, at_once=at_once, has_cause=lambda: self._has_cause(exchange)
         ):
@@ -290,7 +308,7 @@ class SealedTraffic:
 
     async def _arrived(self, request: Request) -> None:
         """Wait until a page has its answer: two that are on their way together may overtake each other."""
-        if _is_main_document(request):
+        if is_main_document(request):
             return
         with suppress(TimeoutError):
             async with asyncio.timeout(ARRIVAL_S):
@@ -378,22 +396,3 @@ class _Running:
     schedule: Schedule
     sockets: SocketPlayer
     background: Background
-
-
-def _is_main_document(request: Request) -> bool:
-    """Say whether a request is for the document of a page, which answers no question until it shows."""
-    from playwright.async_api import Error
-
-    if not request.is_navigation_request():
-        return False
-    try:
-        return request.frame.parent_frame is None
-    except Error:
-        return True  # the first document of a popup
-
-
-def _network_miss(miss: Miss) -> NetworkMiss:
-    nearest = miss.nearest
-    if nearest is None:
-        return NetworkMiss(key=miss.key, reason=miss.reason)
-    return NetworkMiss(key=miss.key, reason=miss.reason, nearest=nearest.exchange.key, differences=nearest.differences)

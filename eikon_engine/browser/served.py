@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from eikon_engine.network.socket import SocketAccepted, SocketClosed, SocketMessage, SocketOpened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from eikon_engine.network.exchange import Exchange, HeaderPairs, RecordedResponse
     from eikon_engine.network.moment import Moment
@@ -36,6 +36,14 @@ def moments_of(recording: NetworkRecording) -> Iterator[Moment]:
     for event in recording.sockets:
         if not isinstance(event, SocketOpened) and _sender(event) == "server":
             yield event.moment
+
+
+def orders_of(exchanges: Iterable[Exchange]) -> Iterator[int]:
+    """Yield the places of everything that came of exchanges."""
+    for exchange in exchanges:
+        yield from (piece.moment.order for piece in exchange.pieces)
+        if exchange.moment is not None:
+            yield exchange.moment.order
 
 
 def _sender(event: SocketMessage | SocketClosed | SocketAccepted) -> str:

@@ -98,6 +98,8 @@ class Session:
     """What was digested while secrets were still being found."""
     scripts: dict[str, str] = field(default_factory=dict)
     """Digests of inline scripts without secrets, by those of the scripts that pages have."""
+    visits_site: bool = False
+    """Whether a site answers from now on, though a recording answered before."""
     redirects_served: int = 0
     """How many recorded redirects of documents were replayed by a navigation of our own."""
     urls: UrlMap = field(default_factory=UrlMap)
@@ -106,6 +108,11 @@ class Session:
     """Where the content of uploaded files lies."""
     hearers: list[Callable[[DevTools], None]] = field(default_factory=list)
     """What is given the protocol session of each page that a recording listens to, before it is switched on."""
+
+    @property
+    def follows(self) -> bool:
+        """Say whether a recording says when everything comes."""
+        return self.rest.agenda is not None and not self.visits_site
 
     def page(self, ordinal: int) -> Page | None:
         """Return a page by ordinal; None if it is not open."""

@@ -148,11 +148,11 @@ class BrowserWorker:
         deed, error = await self._perform(action)
         rest = self.session.rest
         await rest.settle(self._settle_ms(action, recorded))
-        if rest.agenda is None and not rest.natural:
+        if not self.session.follows and not rest.natural:
             await stay_quiet(rest, self.session.ledger)
         asked = _Asked(action=action, deed=deed, error=error, armed=armed)
         performed = await self._observed(asked)
-        if agrees is not None and rest.agenda is not None:
+        if agrees is not None and self.session.follows:
             performed = await self._agreed(performed, agrees, asked)
         if asked.error is None and asked.uses_answers:
             self.session.ledger.answers.clear()
@@ -236,7 +236,7 @@ class BrowserWorker:
         """Return when an action has to begin, and to act: live, only the pauses of natural time count."""
         if recorded is None:
             return None, None
-        if self.session.rest.agenda is not None:
+        if self.session.follows:
             return recorded.begun_ms, recorded.acted_ms
         return recorded.begun_ms if self.session.environment.clock == "natural" else None, None
 
@@ -249,7 +249,7 @@ class BrowserWorker:
     def _lets_settle(self, recorded: Observation | Timing) -> bool:
         """Say whether pages are let come to rest though the agent did not wait: live, and where a timeline is found."""
         unsettled = isinstance(recorded, Observation) and not recorded.settled
-        return unsettled and (self.session.rest.agenda is None or self.session.rest.settles)
+        return unsettled and (not self.session.follows or self.session.rest.settles)
 
     def _unasked_answers(self, asked: _Asked) -> ActionError | None:
         missing = len(self.session.ledger.answers) if asked.uses_answers else 0

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
 class Additions:
     """Give out ordinals, occurrences and places in the order of what came, each once; mutable."""
 
-    def __init__(self, recording: NetworkRecording) -> None:
-        """Begin behind what `recording` has."""
-        self._ordinal = max((each.ordinal for each in recording.exchanges), default=-1)
-        self._order = max(_orders(recording), default=-1)
+    def __init__(self, *recordings: NetworkRecording) -> None:
+        """Begin behind what each of the recordings has: one as it is stored, another as it is played."""
+        exchanges = [each for recording in recordings for each in recording.exchanges]
+        self._ordinal = max((each.ordinal for each in exchanges), default=-1)
+        self._order = max((order for recording in recordings for order in _orders(recording)), default=-1)
         self._occurrences: Counter[str] = Counter()
-        for each in recording.exchanges:
+        for each in exchanges:
             self._occurrences[each.key] = max(self._occurrences[each.key], each.occurrence + 1)
 
     def ordinal(self) -> int:

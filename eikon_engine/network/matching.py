@@ -14,6 +14,7 @@ from eikon_engine.network.loose import Exhausted, LooseAnswers, LooseHit
 from eikon_engine.network.nearest import BodyReader, Nearest, Neighbourhood
 from eikon_engine.network.rule_use import RuleUse
 from eikon_engine.network.rules import loosen
+from eikon_engine.outcome.outcomes import NetworkMiss
 from eikon_engine.trace.volatile import part
 
 if TYPE_CHECKING:
@@ -46,6 +47,13 @@ class Miss:
     """Why, in one clause, for `METHOD URL: reason`."""
     nearest: Nearest | None
     """The recorded request that looks most like it, if any does."""
+
+    def told(self) -> NetworkMiss:
+        """Return what outcomes tell of it."""
+        if self.nearest is None:
+            return NetworkMiss(key=self.key, reason=self.reason)
+        nearest, differences = self.nearest.exchange.key, self.nearest.differences
+        return NetworkMiss(key=self.key, reason=self.reason, nearest=nearest, differences=differences)
 
 
 Match: TypeAlias = Hit | Miss

@@ -17,6 +17,7 @@ from eikon_engine.outcome.outcomes import (
     FailedRequest,
     NetworkMode,
     NetworkOutcome,
+    SecondPart,
     SkillOutcome,
     Verdict,
 )
@@ -54,6 +55,10 @@ class RunStart(Record):
     subgoals: int | None = None
     """How many there are to be; None where that is not known."""
     steps: int | None = None
+    plan_digest: str | None = None
+    """Of a replay: SHA-256 of what is to be done."""
+    second_part: SecondPart | None = None
+    """Of a replay: where it is to go on after steps that lead there; a note tells when it does."""
 
 
 class SubgoalStart(Record):

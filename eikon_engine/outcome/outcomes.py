@@ -21,6 +21,9 @@ OUTCOME_VERSION: Literal[1] = 1
 Verdict: TypeAlias = Literal["faithful", "diverged", "unverifiable"]
 NetworkMode: TypeAlias = Literal["sealed", "live", "snapshot"]
 
+Then: TypeAlias = Literal["sealed", "live"]
+"""What answers the second part of a replay."""
+
 ViolationKind: TypeAlias = Literal["page", "browser"]
 
 EXIT_STATUS: dict[Verdict, int] = {"faithful": 0, "diverged": 1, "unverifiable": 3}
@@ -204,6 +207,19 @@ class Counts(Record):
     skills_recorded: int
 
 
+class SecondPart(Record):
+    """Where a replay goes on, after steps that lead there."""
+
+    step: int = Field(ge=1)
+    """Number of its first step in the mission, from 1."""
+    subgoal: str
+    """Id of the subgoal attempt that the step belongs to."""
+    sequence: int
+    """Sequence of the step in that attempt."""
+    network: Then
+    """What answers from there on: the recording, or the site."""
+
+
 class ReplayOutcome(Record):
     """The whole result of one replay."""
 
@@ -215,6 +231,10 @@ class ReplayOutcome(Record):
     recorded_status: str
     started_at: AwareDatetime
     ended_at: AwareDatetime
+    plan_digest: str | None = None
+    """SHA-256 of what was to be done, see `eikon_engine.replay.plan_digest`; None in outcomes of older versions."""
+    second_part: SecondPart | None = None
+    """Where the run was to go on after what leads there; None where it has but one part."""
     headless: bool
     network_mode: NetworkMode
     browser: str

@@ -28,6 +28,7 @@ from eikon_engine.outcome.outcomes import (
     SubgoalOutcome,
 )
 from eikon_engine.outcome.verdict import worst
+from eikon_engine.replay.plan_digest import plan_digest
 from eikon_engine.replay.stand_ins import possible_cause_of_stand_ins
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.explanation import Explanation
     from eikon_engine.outcome.gate_result import GateResult
-    from eikon_engine.outcome.outcomes import StepOutcome, Verdict
+    from eikon_engine.outcome.outcomes import NetworkMode, StepOutcome, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
     from eikon_engine.trace.environment import Environment
@@ -52,6 +53,8 @@ class Collector:
     plan: Plan
     options: ReplayOptions
     started_at: datetime
+    unsure: tuple[str, ...] = ()
+    """What could not be made sure of before the run began."""
     start: RunStart | None = None
     end: RunEnd | None = None
     begun: list[SubgoalStart] = field(default_factory=list)
@@ -105,6 +108,8 @@ class Collector:
             recorded_status=trace.status,
             started_at=self.started_at,
             ended_at=ended_at,
+            plan_digest=plan_digest(self.plan),
+            second_part=self.plan.second_part,
             headless=self.options.headless,
             network_mode=self.plan.network,
             browser=(self.start.browser if self.start else None) or "none",
@@ -123,7 +128,13 @@ class Collector:
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(*trace.warnings, *self._other_warnings, *warnings, *_idle_masks(self._masks, subgoals, early)),
+            warnings=(
+                *trace.warnings,
+                *self._other_warnings,
+                *self.unsure,
+                *warnings,
+                *_idle_masks(self._masks, subgoals, early),
+            ),
         )
 
     def _compared(self, network: NetworkOutcome) -> NetworkOutcome:
@@ -137,8 +148,20 @@ class Collector:
     ) -> Explanation | None:
         by_other = self.plan.other is not None
         return first_cause(
-            self.plan.trace, subgoals, network, self.plan.network, possible_causes, is_answered_by_other=by_other
+            self.plan.trace,
+            subgoals,
+            network,
+            self._answering(subgoals),
+            possible_causes,
+            is_answered_by_other=by_other,
         )
+
+    def _answering(self, subgoals: tuple[SubgoalOutcome, ...]) -> NetworkMode:
+        """Say what answered the first step that diverged."""
+        steps = (step for each in subgoals for step in each.steps)
+        first = next((number for number, step in enumerate(steps, start=1) if step.divergences), 0)
+        second = self.plan.second_part
+        return second.network if second is not None and first >= second.step else self.plan.network
 
     @property
     def _other_warnings(self) -> tuple[str, ...]:

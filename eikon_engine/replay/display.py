@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from eikon_engine.outcome.events import ActionTaken, GateResultGiven, RunStart, SkillUsed, SubgoalStart
+from eikon_engine.outcome.events import ActionTaken, GateResultGiven, Note, RunStart, SkillUsed, SubgoalStart
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
 from eikon_engine.outcome.printable import printable
 
@@ -48,6 +48,8 @@ class Display:
                 self._step(outcome, f"action {outcome.label}")
             case SkillUsed(outcome=SkillOutcome() as outcome):
                 self._step(outcome, f"skill {outcome.skill}")
+            case Note(text=text):
+                self.say(text)
             case GateResultGiven() as result:
                 self.say(f"gate {result.gate}: {result.word}: {result.message}")
             case _:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from eikon_engine.gates import Gates
     from eikon_engine.network.moment import Moment
     from eikon_engine.outcome.events import JournalLine
-    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, Then
     from eikon_engine.replay.plan import PlannedStep
     from eikon_engine.trace.mask import Mask
 
@@ -61,6 +61,13 @@ class ReplayOptions:
     masks: tuple[Mask, ...] = ()
     """What is left out of the comparison beside the masks of the trace."""
     on_divergence: OnDivergence = "stop"
+    from_step: int | None = None
+    """Number of the step, from 1, at which the second part begins; what is before it is replayed from the recording,
+    and must not diverge."""
+    then: Then = "sealed"
+    """What answers the second part."""
+    plan_digest: str | None = None
+    """Digest of the plan that was begun; a replay of another one is refused."""
     timeout_ms: float | None = None
     """Overrides the recorded deadline of every action, in page time."""
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.errors import NetworkPartMissingError, SecretMissingError, UsageError
 from eikon_engine.replay.model_answers import bundle_responses
+from eikon_engine.replay.second_part import require_lead, second_part
 from eikon_engine.replay.stand_ins import redacted_actions, require_start, secrets_for
 from eikon_engine.trace.execution import ActionTrace, SkillUsage
 from eikon_engine.trace.patch import apply_patch, variables_patch
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from eikon_engine.completions import ModelResponse
-    from eikon_engine.outcome.outcomes import NetworkMode
+    from eikon_engine.outcome.outcomes import NetworkMode, SecondPart
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.other_answers import OtherSource
     from eikon_engine.trace.bundle import Bundle
@@ -67,6 +68,14 @@ class Plan:
     responses: tuple[ModelResponse, ...] = ()
     """What models answered the skills of the mission, where nothing else answers them."""
 
+    second_part: SecondPart | None = None
+    """Where the replay goes on after what leads there; None where it has but one part."""
+
+    @property
+    def visits_site(self) -> bool:
+        """Say whether a site is asked for anything."""
+        return self.network == "live" or (self.second_part is not None and self.second_part.network == "live")
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """Say what was asked for in vain."""
@@ -76,7 +85,7 @@ class Plan:
                 "check its scheme, host and port"
                 for base in unused_rules(self.trace, self.urls)
             ),
-            *redacted_actions(self.trace, self.network),
+            *redacted_actions(self.trace, visits_site=self.visits_site),
         )
 
     @property
@@ -108,12 +117,13 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         NetworkPartMissingError: the bundle lacks what the network mode plays back.
         ResponsesError: what models answered the skills of the bundle cannot be read, or trusted.
         UsageError: a base URL is none; the network mode visits no deployment, or has no use for a HAR; no action uses
-            a variable that is given.
+            a variable that is given; there is no step to go on from, or nothing recorded leads there.
     """
+    require_lead(options)
     bundle = _with_variables(bundle, options.variables)
     urls = url_map(options.base_urls)
     network = _network(bundle, options, urls)
-    secrets = secrets_for(bundle.trace, options, network)
+    secrets = secrets_for(bundle.trace, options, "live" if options.then == "live" else network)
     _require_headers(bundle.trace, secrets)
     require_start(bundle, options, network)
     position = 0
@@ -133,6 +143,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         secrets=secrets,
         stood_in=tuple(sorted(secrets.keys() - options.secrets.keys())),
         responses=bundle_responses(bundle, options),
+        second_part=second_part(subgoals, options),
     )
 
 
@@ -173,7 +184,8 @@ def _network(bundle: Bundle, options: ReplayOptions, urls: UrlMap) -> NetworkMod
             message = f"{name} answers a sealed replay, found {found}; drop one of the two"
             raise UsageError(message)
         return "sealed"
-    network = choose_network(bundle, options.network or ("live" if urls else None))
+    wanted: NetworkMode | None = "sealed" if options.from_step is not None else "live" if urls else None
+    network = choose_network(bundle, options.network or wanted)
     if urls and network != "live":
         message = f"--base-url wants --network live, found --network {network}, which visits no deployment; drop one"
         raise UsageError(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
@@ -13,19 +14,27 @@ from eikon_engine.completions.debug_options import DebugChoice, debug_options, d
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
     from eikon_engine.gates import Gates
-    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome
+    from eikon_engine.outcome.outcomes import NetworkMode, ReplayOutcome, Then
     from eikon_engine.replay.display import Display
     from eikon_engine.replay.options import OnDivergence
     from eikon_engine.replay.replay_engine import ReplayEngine
     from eikon_engine.trace.mask import Mask
 
 
+DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 CERTIFIED: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
 
 
 def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
     if value is not None and math.isnan(value):
         message = "wanted a number of seconds, found nan"
+        raise click.BadParameter(message)
+    return value
+
+
+def _digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not DIGEST.fullmatch(value):
+        message = f"wanted the 64 hex digits of a SHA-256, found {value!r}"
         raise click.BadParameter(message)
     return value
 
@@ -111,6 +120,26 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     default="stop",
     show_default=True,
     help="Stop at the first divergence, or collect all.",
+)
+@click.option(
+    "--from",
+    "from_step",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Lead to step N from the recording, comparing as always, then go on; a divergence on the way ends the run.",
+)
+@click.option(
+    "--then",
+    type=click.Choice(["sealed", "live"]),
+    default="sealed",
+    show_default=True,
+    help="What answers from step N on: the recording, or the site, which is really asked.",
+)
+@click.option(
+    "--plan-digest",
+    metavar="HEX",
+    callback=_digest,
+    help="Digest of the plan that was begun, if not that of the run in the artifacts folder; another one is refused.",
 )
 @click.option(
     "--timeout",
@@ -214,6 +243,9 @@ class _SameNamedOptions(TypedDict):
     gates: Gates | None
     variables: dict[str, str]
     on_divergence: OnDivergence
+    from_step: int | None
+    then: Then
+    plan_digest: str | None
     browser_path: Path | None
     storage_state: Path | None
 

@@ -21,6 +21,7 @@ from eikon_engine.replay.options import DEFAULT_ARTIFACTS
 from eikon_engine.replay.other_answers import other_source
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run_folder import OUTCOME_FILE, RunFolder
+from eikon_engine.replay.second_part import require_plan
 from eikon_engine.replay.step import StepRunner
 from eikon_engine.replay.steps import replay
 from eikon_engine.replay.worker_for import browser_for, worker_in
@@ -75,10 +76,12 @@ async def _run(plan: Plan, options: ReplayOptions, reports: tuple[Report, ...], 
     """Replay what was planned and checked."""
     binary = browser.binary if browser is not None else find_for(options)
     running = nullcontext(browser) if browser is not None else browser_for(plan, options, binary)
-    folder = RunFolder(_artifacts_dir(plan, options))
+    root = _artifacts_dir(plan, options)
+    unsure = require_plan(plan, options, root / OUTCOME_FILE)
+    folder = RunFolder(root)
     watch = options.gates.watch(ValueFolder(folder.root).value) if options.gates is not None else None
     log = EventLog(folder.root, options.now, watch=watch, readers=options.readers)
-    collector = Collector(plan, options, options.now())
+    collector = Collector(plan, options, options.now(), unsure=unsure)
     error: EikonError | None = None
     try:
         async with aclosing(_events(plan, options, (folder, log), running)) as events:
@@ -134,7 +137,14 @@ async def _raw_events(
     async with worker_in(browser, plan, options) as opened:
         runner = StepRunner(plan, opened.worker, options, opened.environment)
         evidence = EvidenceWriter(folder, runner, opened.worker)
-        async with aclosing(replay(plan, runner, options, (opened.browser, opened.environment))) as events:
+
+        def go_on() -> None:
+            if plan.visits_site:
+                opened.visit_site()
+                runner.visit_site()
+
+        surroundings = (opened.browser, opened.environment)
+        async with aclosing(replay(plan, runner, options, surroundings, go_on)) as events:
             async for event in events:
                 if isinstance(event, RunEnd):
                     end = event

@@ -45,9 +45,9 @@ def require_start(bundle: Bundle, options: ReplayOptions, network: NetworkMode) 
         raise SecretMissingError(message)
 
 
-def redacted_actions(trace: ExecutionTrace, network: NetworkMode) -> Iterator[str]:
+def redacted_actions(trace: ExecutionTrace, *, visits_site: bool) -> Iterator[str]:
     """Name the actions that hand a stand-in to a site, which does not know it."""
-    if network != "live":
+    if not visits_site:
         return
     known = [each for each in trace.redaction.found if len(each.stand_in) >= SHORTEST]
     for subgoal in trace.subgoal_traces:

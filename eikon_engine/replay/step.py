@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.browser.worker import Agrees, Performed, Worker
     from eikon_engine.outcome.divergence import Divergence
-    from eikon_engine.outcome.outcomes import FailedRequest, NetworkOutcome, ResponseChange, Verdict
+    from eikon_engine.outcome.outcomes import FailedRequest, NetworkMode, NetworkOutcome, ResponseChange, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep
     from eikon_engine.trace.dom import PageSnapshot
@@ -67,6 +67,8 @@ class StepRunner:
         self._options = options
         self._ask = client_for(plan, options)
         self._clock = environment.clock
+        self._network: NetworkMode = plan.network
+        """What answers now."""
         self.follow(plan)
         self._misses_seen = 0
         self._strays_seen = 0
@@ -87,7 +89,12 @@ class StepRunner:
         policy = EffectsPolicy(plan=plan, skills=self._options.skills, masks=self._masks)
         self._policy = policy if self._options.policy == "effects" else None
         self._intents = PageIntents(plan.trace.page_intents, self._options.skills)
-        self._pixels = plan.network == "sealed" and is_comparable("pixels", plan.trace.environment, self._here)
+        self._pixels = self._network == "sealed" and is_comparable("pixels", plan.trace.environment, self._here)
+
+    def visit_site(self) -> None:
+        """Compare from now on as a live replay does: the site answers, and no longer the recording."""
+        self._network = "live"
+        self._pixels = False
 
     async def action(self, planned: PlannedStep, recorded: ActionTrace, agrees: Agrees | None = None) -> ActionOutcome:
         """Perform an action once, and compare everything that was recorded of it.
@@ -219,7 +226,7 @@ class StepRunner:
             response_changes=compared_changes(self._response_changes(planned), self._masks),
             recorded_dom=lambda page: self.recorded_dom(recorded, page),
             observed_dom=lambda page: _observed_dom(performed, page),
-            is_sealed=self._plan.network == "sealed",
+            is_sealed=self._network == "sealed",
             compares_stored_values=self._clock == "stepped" and self._options.answers is None and not self._options.har,
             pictures=self.pictures(recorded, performed),
         )

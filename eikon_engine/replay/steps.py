@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from eikon_engine.outcome.events import (
@@ -10,6 +11,7 @@ from eikon_engine.outcome.events import (
     ActionTaken,
     DivergenceFound,
     Event,
+    Note,
     ObservationMade,
     RunEnd,
     RunStart,
@@ -23,26 +25,36 @@ from eikon_engine.outcome.events import (
 from eikon_engine.outcome.verdict import worst
 from eikon_engine.replay.control import Halt
 from eikon_engine.replay.label import label
+from eikon_engine.replay.plan_digest import plan_digest
 from eikon_engine.trace.execution import SkillUsage
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable
+    from collections.abc import AsyncGenerator, Callable, Iterable
 
     from eikon_engine.browser.worker import Agrees
     from eikon_engine.outcome.events import Ending
-    from eikon_engine.outcome.outcomes import Verdict
+    from eikon_engine.outcome.outcomes import SecondPart, Verdict
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
     from eikon_engine.replay.step import StepRunner
     from eikon_engine.trace.environment import Environment
 
 
+def _nothing() -> None:
+    pass
+
+
 async def replay(
-    plan: Plan, runner: StepRunner, options: ReplayOptions, surroundings: tuple[str, Environment]
+    plan: Plan,
+    runner: StepRunner,
+    options: ReplayOptions,
+    surroundings: tuple[str, Environment],
+    go_on: Callable[[], None] = _nothing,
 ) -> AsyncGenerator[Event]:
     """Yield what happens; the run goes on when the reader asks for the next event.
 
-    `surroundings` is the name of the browser and the environment of the replay.
+    `surroundings` is the name of the browser and the environment of the replay; `go_on` is called before the first step
+    of its second part. Where a step before that diverges, the run ends, whatever the options say of divergences.
     """
     browser, environment = surroundings
     yield RunStart(
@@ -55,10 +67,13 @@ async def replay(
         environment=environment,
         subgoals=len(plan.subgoals),
         steps=plan.step_count,
+        plan_digest=plan_digest(plan),
+        second_part=plan.second_part,
     )
     ended_early = None
+    walk = _Walk(runner=runner, options=options, second=plan.second_part, go_on=go_on)
     for subgoal in plan.subgoals:
-        async with aclosing(_subgoal(subgoal, runner, options)) as events:
+        async with aclosing(_subgoal(subgoal, walk)) as events:
             async for event in events:
                 yield event
                 if isinstance(event, SubgoalEnd):
@@ -76,22 +91,58 @@ def _reason(verdict: Verdict | None, options: ReplayOptions) -> str | None:
     return "stopped at the first divergence" if verdict == "diverged" and options.on_divergence == "stop" else None
 
 
-async def _subgoal(subgoal: PlannedSubgoal, runner: StepRunner, options: ReplayOptions) -> AsyncGenerator[Event]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Walk:
+    """What goes through the steps of a mission."""
+
+    runner: StepRunner
+    options: ReplayOptions
+    second: SecondPart | None
+    go_on: Callable[[], None]
+
+    def begins_second(self, planned: PlannedStep) -> bool:
+        return self.second is not None and planned.position == self.second.step
+
+    def leads(self, planned: PlannedStep) -> bool:
+        """Say whether a step only leads to the second part."""
+        return self.second is not None and planned.position < self.second.step
+
+    def told(self) -> Note:
+        """Tell that the second part begins."""
+        number = self.second.step if self.second is not None else 0
+        is_live = self.second is not None and self.second.network == "live"
+        how = "every request is really made" if is_live else "goes on from the recording"
+        return Note(text=f"second part, from step {number}: {how}")
+
+
+async def _subgoal(subgoal: PlannedSubgoal, walk: _Walk) -> AsyncGenerator[Event]:
     yield subgoal_start(subgoal)
     verdicts: list[Verdict] = []
     for planned in subgoal.steps:
-        decision = await options.controller.decide(planned)
+        decision = await walk.options.controller.decide(planned)
         if isinstance(decision, Halt):
             yield RunEnd(how="stopped", ended_early=decision.reason)
             return
-        async with aclosing(replay_step(planned, runner)) as events:
+        if walk.begins_second(planned):
+            walk.go_on()
+            yield walk.told()
+        async with aclosing(replay_step(planned, walk.runner)) as events:
             async for event in events:
                 yield event
                 if isinstance(event, ActionTaken | SkillUsed):
                     verdicts.append(verdict_of(event))
-        if verdicts[-1] == "diverged" and options.on_divergence == "stop":
+        if verdicts[-1] == "diverged" and walk.leads(planned):
+            yield subgoal_end(subgoal, verdicts)
+            yield RunEnd(how="stopped", ended_early=_cannot_go_on(planned, walk.second))
+            return
+        if verdicts[-1] == "diverged" and walk.options.on_divergence == "stop":
             break
     yield subgoal_end(subgoal, verdicts)
+
+
+def _cannot_go_on(planned: PlannedStep, second: SecondPart | None) -> str:
+    number = second.step if second is not None else 0
+    return f"step {planned.position} diverged, so the run cannot go on from step {number}: it leads elsewhere by now"
 
 
 def subgoal_start(subgoal: PlannedSubgoal) -> SubgoalStart:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.environment import browser_kind, fonts_digest, native_browser, platform_name, see
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
+from eikon_engine.browser.live_answers import LiveAnswers
 from eikon_engine.browser.probe import ProbeTraffic
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.session import SessionOptions
@@ -18,6 +20,7 @@ from eikon_engine.browser.traffic import LiveTraffic
 from eikon_engine.browser.watched import WatchedWorker
 from eikon_engine.browser.worker import open_worker
 from eikon_engine.divergence.environment import AS_IT_IS
+from eikon_engine.errors import InternalError
 from eikon_engine.replay.other_answers import recorded_network
 from eikon_engine.replay.start import recorded_session_storage, recorded_storage_state
 from eikon_engine.trace.environment import Environment
@@ -27,7 +30,7 @@ from eikon_engine.trace.stand_ins import KnownStandIns
 from eikon_engine.trace.start_state import read_storage_state
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from contextlib import AbstractAsyncContextManager
 
     from eikon_engine.browser.find import BrowserBinary
@@ -51,6 +54,8 @@ class OpenedWorker:
     session: Session
     browser: str
     environment: Environment
+    visit_site: Callable[[], None]
+    """Lets the site answer everything from now on, in a sealed replay."""
 
 
 @asynccontextmanager
@@ -102,7 +107,20 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
             if traffic is not None and first is not None:
                 environment = environment.model_copy(update={"page_view": await see(first)})
             watched = WatchedWorker(worker, worker.session, sink) if sink else worker
-            yield OpenedWorker(worker=watched, session=worker.session, browser=name, environment=environment)
+            yield OpenedWorker(
+                worker=watched,
+                session=worker.session,
+                browser=name,
+                environment=environment,
+                visit_site=partial(_visit_site, launched, traffic),
+            )
+
+
+def _visit_site(launched: LaunchedBrowser, traffic: Traffic | None) -> None:
+    if not isinstance(traffic, SealedTraffic):
+        message = "only a sealed replay may go on with its site"
+        raise InternalError(message)
+    traffic.let_through(LiveAnswers(launched.requests, traffic.recording, every=True))
 
 
 def _languages(recorded: Environment | None) -> tuple[str, ...]:

@@ -242,8 +242,8 @@ class NetworkPart(Record):
     rules: tuple[VolatileRule, ...] = ()
     """Parts of requests that a sealed replay does not compare when nothing was recorded for exactly this request."""
     timeline: tuple[Moved, ...] = ()
-    """When what was recorded comes in a sealed replay, where an agent did not wait for it; empty where it comes as it
-    was recorded."""
+    """When what was recorded comes in a sealed replay, where an agent did not wait for it, or the mission goes another
+    way; empty where it comes as it was recorded."""
 
 
 class ExecutionTrace(Record):

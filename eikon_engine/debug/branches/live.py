@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eikon_engine.browser.live_answers import LiveAnswers
@@ -44,8 +44,8 @@ class BranchAnswers:
     recording has other moments, belong to the timeline of the branch.
     """
 
-    def __init__(self, folder: Path, given: GivenAsAsked) -> None:
-        """Write behind what `folder` has, and tell `given` of it.
+    def __init__(self, folder: Path) -> None:
+        """Write behind what `folder` has.
 
         Raises:
             TraceError: the network part cannot be read.
@@ -53,7 +53,6 @@ class BranchAnswers:
         """
         self._places = Additions(read_network(folder))
         self._appender = NetworkAppender(folder)
-        self._given = given
 
     def write_blob(self, data: bytes) -> BlobRef:
         """Store a body, before the exchange that names it.
@@ -71,8 +70,6 @@ class BranchAnswers:
         """
         place = self._places.moment(exchange.completed_ms or 0.0, exchange.phase).order
         self._appender.append(exchange.model_copy(update={"completion": place}))
-        known = self._given.recording
-        self._given.recording = replace(known, exchanges=(*known.exchanges, exchange))
 
     def close(self) -> None:
         """End the file."""
@@ -91,7 +88,7 @@ async def let_out(line: Line, branch: Branch, given: GivenAsAsked, outside: Outs
     network = branch.trace.network
     if network is None:
         return None
-    keeper = BranchAnswers(inside(branch.bundle.root, network.folder, "network.folder"), given)
+    keeper = BranchAnswers(inside(branch.bundle.root, network.folder, "network.folder"))
     session = line.session
     if session.found is None:
         session.find_secrets(outside.rules, outside.new_key(), branch.trace.redaction.found)
