@@ -58,28 +58,21 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
 
     Exit status: 0 told to its end, 2 usage, 65 it cannot be read, 78 there is none, 130 stopped by Ctrl-C.
     """
-    from eikon_engine.debug.event_replay import (
-        COMPLETE,
-        EventReplay,
-        find_recording,
-        parse_speed,
-        parse_types,
-        recorded_lines,
-    )
+    from eikon_engine.debug import event_replay
 
-    replay = EventReplay(
+    replay = event_replay.EventReplay(
         is_timed=timed or speed is not None,
-        speed=parse_speed("1x" if speed is None else speed),
-        types=parse_types(types),
+        speed=event_replay.parse_speed("1x" if speed is None else speed),
+        types=event_replay.parse_types(types),
         from_iteration=from_iteration,
         from_sequence=from_sequence,
     )
     notes: list[str] = []
-    path = find_recording(parent, source)
-    told = replay.told(recorded_lines(path, notes.append), _wait)
+    path = event_replay.find_recording(parent, source)
+    told = replay.told(event_replay.recorded_lines(path, notes.append), _wait)
     count = _show(told, as_json=as_json, is_live=replay.is_timed)
     if not as_json:
-        click.echo(f"\n{COMPLETE}")
+        click.echo(f"\n{event_replay.COMPLETE}")
     if not count:
         notes.append(f"{path}: no event is that late, or of these types")
     for note in notes:
