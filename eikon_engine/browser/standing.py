@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +18,7 @@ from eikon_engine.browser.playwright_errors import first_line
 from eikon_engine.errors import BrowserDiedError, EikonError, PageMissingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     from playwright.async_api import Browser, Frame
     from pydantic import JsonValue
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 EVALUATION_S: Final = 5.0
 """Wall time after which JavaScript that was run by hand counts as waiting: page time stands still meanwhile."""
+ANSWER_S: Final = 1.0
+"""Wall time within which a page answers that does not loop."""
 DEEPEST: Final = 60
 """Levels of lists and objects in a result; what lies deeper is given as text."""
 _AS_JSON: Final = """(value, deepest) => {
@@ -71,12 +73,12 @@ async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated
     Raises:
         BrowserDiedError: the browser went away.
     """
-    try:
-        async with asyncio.timeout(EVALUATION_S):
-            evaluated = await _run(session, frame, expression)
-    except TimeoutError:
-        message = f"it was not over within {EVALUATION_S:g} s; page time stands still, so nothing that waits goes on"
-        evaluated = Evaluated(result=None, error=message)
+    async with _breaker(session, frame) as stop:
+        try:
+            async with asyncio.timeout(EVALUATION_S):
+                evaluated = await _run(session, frame, expression)
+        except TimeoutError:
+            evaluated = Evaluated(result=None, error=await stop())
     await session.rest.quiesce()
     return evaluated
 
@@ -116,6 +118,36 @@ def living(browser: Browser) -> Iterator[None]:
             raise
         message = "the browser went away; all pages went with it"
         raise BrowserDiedError(message) from error
+
+
+@asynccontextmanager
+async def _breaker(session: Session, frame: Frame) -> AsyncIterator[Callable[[], Awaitable[str]]]:
+    """Give what stops JavaScript that loops, and says why JavaScript was not over in time.
+
+    Whoever could stop it has to be there before it begins: a page that loops lets nobody in.
+    """
+    from playwright.async_api import Error
+
+    try:
+        devtools = await session.context.new_cdp_session(frame.page)
+    except Error as error:
+        raise BrowserDiedError(f"the page cannot be reached: {first_line(error.message)}") from error
+
+    async def stop() -> str:
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                with suppress(Error):  # a document that goes lets its script go
+                    await frame.evaluate("0")
+        except TimeoutError:
+            await devtools.send("Runtime.terminateExecution")
+            return f"it was not over within {EVALUATION_S:g} s, and was stopped"
+        return f"it was not over within {EVALUATION_S:g} s; page time stands still, so nothing that waits goes on"
+
+    try:
+        yield stop
+    finally:
+        with suppress(Error):
+            await devtools.detach()
 
 
 async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:

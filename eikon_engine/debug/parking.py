@@ -49,6 +49,8 @@ class Parking:
         self._wanted: tuple[Berth, ...] = ()
         self._hopeless: set[tuple[object, ...]] = set()
         self._faults: list[EikonError] = []
+        self._close_faults: list[BaseException] = []
+        """What went wrong while lines were closed; nobody waits for that before the end."""
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -113,16 +115,23 @@ class Parking:
         """Close a line in the background."""
         task = asyncio.ensure_future(line.close())
         self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        task.add_done_callback(self._left)
 
     async def close(self) -> None:
         """Close everything that waits."""
         await self.end()
         while self._lines:
             self.leave(self._lines.pop())
-        for fault in await asyncio.gather(*self._leaving, return_exceptions=True):
-            if isinstance(fault, BaseException):
-                raise fault
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+        faults, self._close_faults = self._close_faults, []
+        if faults:
+            raise faults[0]
+
+    def _left(self, task: asyncio.Task[None]) -> None:
+        self._leaving.discard(task)
+        fault = None if task.cancelled() else task.exception()
+        if fault is not None:
+            self._close_faults.append(fault)
 
     async def _fill(self) -> None:
         """Make the lines that are missing, the first place first."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.browser import standing
 from eikon_engine.debug.state_digest import STANDING_LAYERS
 from eikon_engine.errors import PageMissingError, UsageError
 from eikon_engine.outcome.events import ActionTaken, RunEnd, RunStart, SkillUsed, verdict_of
@@ -128,6 +129,29 @@ def test_javascript_that_fails_is_an_answer(stepped: tuple[Desk, Line]) -> None:
     assert line.evaluations[-1] == evaluation
     changed = set(evaluation.state.differences(line.seen[line.iteration]))
     assert changed & STANDING_LAYERS == {"dom", "title"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "why"),
+    [
+        ("(() => { document.title = 'turned'; for (;;); })()", "was stopped"),
+        ("new Promise(done => setTimeout(done, 10))", "page time stands still"),
+    ],
+)
+def test_javascript_that_never_ends_is_given_up(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, expression: str, why: str
+) -> None:
+    """The mission goes on from what it left behind, and it is given up again on the way there."""
+    monkeypatch.setattr(standing, "EVALUATION_S", 0.5)
+    line = desk.open()
+    desk.step(line, 2)
+
+    evaluation = desk.evaluate(line, expression)
+    desk.step(line, 4)
+    again = desk.at(line.way, 4).line
+
+    assert why in str(evaluation.error)
+    assert desk.asked(again) == desk.asked(line)
 
 
 def test_javascript_is_not_run_where_there_is_no_page(desk: Desk) -> None:
