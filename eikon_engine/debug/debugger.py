@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from eikon_engine.debug.asked_breakpoint import Places
     from eikon_engine.debug.journey import Journey
     from eikon_engine.debug.marking import Marking
-    from eikon_engine.outcome.events import Event
     from eikon_engine.trace.record import Record
 
 
@@ -154,10 +153,7 @@ class Debugger:
 
     async def _going(self, command: commands.Resume | commands.Step | commands.NextSubgoal | commands.RunTo) -> Stand:
         going = begin_going(self.journey, command)
-        return await go(self.journey, going, lambda: self._is_stopped, self._after_step)
-
-    async def _after_step(self, events: tuple[Event, ...]) -> None:
-        await marking.mark(self.journey, self._marking, events)
+        return await go(self.journey, going, self._marking, lambda: self._is_stopped)
 
     @asynccontextmanager
     async def _pages(self) -> AsyncIterator[None]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from eikon_engine.debug.marking import after_step, before_step
 from eikon_engine.debug.selector_watch import changes, look_for
 from eikon_engine.debug.stops import check_after, check_before, hit_event
 from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import Resumed
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from eikon_engine.debug.commands import NextSubgoal, Resume, RunTo, Step
     from eikon_engine.debug.journey import Journey
+    from eikon_engine.debug.marking import Marking
     from eikon_engine.debug.results import Stand
     from eikon_engine.debug.stops import Hit
     from eikon_engine.outcome.debug_events import PauseReason
@@ -63,12 +65,7 @@ def begin_going(journey: Journey, command: Resume | Step | NextSubgoal | RunTo) 
     return Going(command=command, begun=line.iteration, subgoal=planned.subgoal.id)
 
 
-async def go(
-    journey: Journey,
-    going: Going,
-    is_stopped: Callable[[], bool],
-    after_step: Callable[[tuple[Event, ...]], Awaitable[None]],
-) -> Stand:
+async def go(journey: Journey, going: Going, marking: Marking, is_stopped: Callable[[], bool]) -> Stand:
     """Do steps until the goal, a breakpoint, the end, or a wish of somebody; return where the session stands then.
 
     The step before which the session stands is done in any case: it has stopped there already.
@@ -77,9 +74,10 @@ async def go(
     while True:
         planned = journey.line.next
         assert planned is not None  # noqa: S101 - the loop ends at the end
+        before = await before_step(journey)
         events = await _step(journey)
         hits = await _hits_after(journey, planned, events)
-        await after_step(events)
+        await after_step(journey, marking, before, events)
         hits = (*hits, *_hits_before(journey))
         reason = _reason(journey, going, hits, is_stopped=is_stopped())
         if reason is not None:

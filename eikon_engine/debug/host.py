@@ -159,10 +159,10 @@ async def _serve(debugger: Debugger, options: SessionOptions) -> Ended:
                     break
             await debugger.quit()
             tasks.cancel_scope.cancel()
+    if serving.stopped_by is not None:  # the browser, which is of the same group, may have been stopped as well
+        return Ended("interrupted", f"stopped by {serving.stopped_by}")
     if serving.fault is not None:
         raise serving.fault
-    if serving.stopped_by is not None:
-        return Ended("interrupted", f"stopped by {serving.stopped_by}")
     stand = debugger.journey.stand
     if stand.next is None:
         return Ended("complete", None)

@@ -165,7 +165,7 @@ async def open_lines(bundle: Bundle, options: LineOptions) -> AsyncIterator[Line
     replay = replace(options.replay, network="sealed")
     plan = plan_replay(bundle, replay)
     verify_bundle(bundle)
-    async with browser_for(plan, replay, find_for(replay)) as launched:
+    async with browser_for(plan, replay, find_for(replay), outlives_signals=True) as launched:
         lines = Lines(launched, options)
         try:
             yield lines

@@ -13,9 +13,10 @@ from eikon_engine.debug.results import Marked
 from eikon_engine.debug.timeline import CheckpointEntry
 from eikon_engine.errors import BranchError, BrowserDiedError, EikonError, UsageError
 from eikon_engine.outcome.debug_events import Checkpoint
-from eikon_engine.outcome.events import DivergenceFound, Note
+from eikon_engine.outcome.events import DivergenceFound, Note, verdict_of
 
 if TYPE_CHECKING:
+    from eikon_engine.debug.checkpoint import SavedCheckpoint
     from eikon_engine.debug.journey import Journey
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.timeline import Branch
@@ -66,10 +67,32 @@ def delete(journey: Journey, name: str) -> Marked:
     return Marked(change="deleted", branch=branch.name, checkpoint=entry)
 
 
-async def mark(journey: Journey, marking: Marking, events: tuple[Event, ...]) -> None:
-    """Make the checkpoints that a session makes by itself after a step, and drop those that are too many."""
+async def before_step(journey: Journey) -> SavedCheckpoint | None:
+    """Write down where the session stands, if its last step diverged: the next one may do so, too.
+
+    Coming back to this moment, through steps that diverge, would take long. Nobody is told before it is of use.
+    """
+    last = journey.line.outcomes[-1:]
+    if not last or verdict_of(last[0]) != "diverged" or _is_marked(journey, journey.line.iteration):
+        return None
+    return await make_checkpoint(journey.line, journey.folder.checkpoints, _name(journey, "", "divergence"))
+
+
+async def after_step(
+    journey: Journey, marking: Marking, before: SavedCheckpoint | None, events: tuple[Event, ...]
+) -> None:
+    """Make the checkpoints that a session makes by itself after a step, and drop those that are too many.
+
+    `before` is what was written down before the step.
+    """
+    diverged = any(isinstance(event, DivergenceFound) for event in events)
     made = False
-    if any(isinstance(event, DivergenceFound) for event in events):
+    if diverged and before is not None:
+        _place(journey, before, journey.line)
+        made = True
+    elif before is not None:
+        delete_checkpoint(journey.folder.checkpoints, before.id)
+    elif diverged:
         made = await _before_the_divergence(journey)
     if _is_due(journey, marking):
         await _make(journey, journey.line, "", "automatic")
@@ -102,7 +125,7 @@ async def keep_place(journey: Journey) -> tuple[Branch, CheckpointEntry]:
 async def _before_the_divergence(journey: Journey) -> bool:
     """Make a checkpoint before the step that diverged, on a line of its own, which waits there."""
     before = journey.line.iteration - 1
-    if any(each.iteration == before for _, each in on_the_way(journey.timeline, journey.active)):
+    if _is_marked(journey, before):
         return False
     try:
         arrived = await journey.lines.at(journey.way.until(before), before)
@@ -123,25 +146,38 @@ def _is_due(journey: Journey, marking: Marking) -> bool:
     return marking.interval > 0 and here - last >= marking.interval
 
 
+def _is_marked(journey: Journey, iteration: int) -> bool:
+    """Say whether a checkpoint is there, on the way of the active branch."""
+    return any(each.iteration == iteration for _, each in on_the_way(journey.timeline, journey.active))
+
+
 async def _make(journey: Journey, line: Line, label: str, reason: CheckpointReason) -> CheckpointEntry:
+    saved = await make_checkpoint(line, journey.folder.checkpoints, _name(journey, label, reason))
+    return _place(journey, saved, line)
+
+
+def _name(journey: Journey, label: str, reason: CheckpointReason) -> CheckpointName:
+    return CheckpointName(label=label, branch=journey.active.name, reason=reason, now=journey.now())
+
+
+def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEntry:
+    """Put a checkpoint into the timeline of the active branch, and tell of it."""
     active = journey.active
-    name = CheckpointName(label=label, branch=active.name, reason=reason, now=journey.now())
-    saved = await make_checkpoint(line, journey.folder.checkpoints, name)
     entry = CheckpointEntry(
-        id=saved.id, label=label, iteration=saved.iteration, reason=reason, timestamp=saved.timestamp
+        id=saved.id, label=saved.label, iteration=saved.iteration, reason=saved.reason, timestamp=saved.timestamp
     )
     placed = sorted((*active.checkpoints, entry), key=lambda each: (each.iteration, each.timestamp))
     journey.keep(journey.timeline.with_branch(active.model_copy(update={"checkpoints": tuple(placed)})))
-    last = line.plan_step(line.iteration)
+    last = line.plan_step(saved.iteration)
     journey.tell(
         Checkpoint(
             id=saved.id,
             subgoal="" if last is None else last.subgoal.id,
             sequence=0 if last is None else last.step.sequence,
-            label=label,
+            label=saved.label,
             iteration=saved.iteration,
             branch=active.name,
-            reason=reason,
+            reason=saved.reason,
         )
     )
     return entry
