@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -73,7 +74,12 @@ class Lines:
             EikonError: the bundle cannot be replayed, see `open_line`.
         """
         self._open = [line for line in self._open if not line.is_closed]
-        line = await open_line(self.launched, bundle, self._options)
+        opening = asyncio.ensure_future(open_line(self.launched, bundle, self._options))
+        try:
+            line = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            self.parking.leave_opened(opening)  # a context that is asked for comes, whoever waits for it
+            raise
         self._open.append(line)
         return line
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import EikonError
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.way import Way
@@ -113,7 +113,14 @@ class Parking:
 
     def leave(self, line: Line) -> None:
         """Close a line in the background."""
-        task = asyncio.ensure_future(line.close())
+        self._end_with(line.close())
+
+    def leave_opened(self, opening: asyncio.Task[Line]) -> None:
+        """Close a line in the background as soon as it is open."""
+        self._end_with(_closed_late(opening))
+
+    def _end_with(self, closing: Coroutine[object, object, None]) -> None:
+        task = asyncio.ensure_future(closing)
         self._leaving.add(task)
         task.add_done_callback(self._left)
 
@@ -170,6 +177,14 @@ class Parking:
         for line in [each for each in self._lines if not each.is_whole]:
             self._lines.remove(line)
             self.leave(line)
+
+
+async def _closed_late(opening: asyncio.Task[Line]) -> None:
+    try:
+        line = await opening
+    except EikonError:
+        return  # there is nothing to close
+    await line.close()
 
 
 def leads_to(line: Line, way: Way, iteration: int) -> bool:

@@ -82,6 +82,20 @@ def test_looking_changes_nothing(desk: Desk) -> None:
     assert [verdict_of(each) for each in looked.outcomes] == ["faithful"] * looked.step_count
 
 
+def test_what_came_while_it_stood_still_belongs_to_the_next_step(desk: Desk) -> None:
+    """Looking takes nothing of it away, however often."""
+    line = desk.open()
+    desk.step(line, 2)
+    desk.evaluate(line, "console.error('by hand')")
+    for _ in range(2):
+        assert desk.portal.call(line.look).observation.console_errors == ("by hand",)
+
+    desk.step(line)
+
+    assert line.sight.observation.console_errors == ("by hand",)
+    assert verdict_of(line.outcomes[-1]) == "diverged"
+
+
 def test_what_is_looked_at_is_what_the_page_shows(desk: Desk) -> None:
     """Each moment has digests of its own, and a sight that leads to the documents."""
     line = desk.open()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.debug.parking import PARK_AFTER_S, Berth
+from eikon_engine.debug.parking import Berth
 from eikon_engine.errors import RewindNotFaithfulError
 
 if TYPE_CHECKING:
@@ -53,10 +53,15 @@ def test_nothing_is_made_while_the_browser_is_needed(desk: Desk) -> None:
     way = way_of(desk, 4)
     open_before = len(desk.lines.launched.browser.contexts)
 
+    async def context_opened() -> None:
+        opened = asyncio.Event()
+        desk.lines.launched.browser.on("context", lambda _context: opened.set())
+        async with asyncio.timeout(20):
+            await opened.wait()
+
     async def interrupt() -> None:
         desk.lines.stand(berths(way, 4))
-        await asyncio.sleep(PARK_AFTER_S + 0.2)
-        assert len(desk.lines.launched.browser.contexts) > open_before
+        await context_opened()
         await desk.lines.go_on()
 
     desk.portal.call(interrupt)
