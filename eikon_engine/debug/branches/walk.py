@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eikon_engine.debug.branches.live import BranchAnswers
     from eikon_engine.debug.line import Line
     from eikon_engine.debug.state_digest import StateDigest
+    from eikon_engine.outcome.divergence import Divergence
     from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 
@@ -61,6 +62,8 @@ class Walk:
                 if isinstance(event, ActionTaken) and is_new:
                     self._learn(event)
                 told = of_new_step(event) if is_new else event
+                if isinstance(told, ActionTaken):
+                    self.line.outcomes = (*self.line.outcomes[:-1], told)
                 if told is not None:
                     yield told
         if is_new:
@@ -124,10 +127,15 @@ def _judged(action: ActionOutcome) -> ActionOutcome:
         FIRST_TIME,
         *(note for note in action.unverifiable if not note.startswith(_NOTHING_KNOWN)),
         *(
-            f"{each.observed} was asked for, which no recording knows, and was blocked; "
-            "a branch made with --live asks the site, and records the answer"
+            f"{each.observed} was asked for, which no recording knows, and was blocked; {_way_out(each)}"
             for each in unanswered
         ),
     )
     verdict: Verdict = "diverged" if left else "unverifiable"
     return action.model_copy(update={"divergences": left, "unverifiable": notes, "verdict": verdict})
+
+
+def _way_out(unanswered: Divergence) -> str:
+    if unanswered.observed.startswith("WEBSOCKET "):
+        return "WebSockets stay so, with --live as well"
+    return "a branch made with --live asks the site, and records the answer"

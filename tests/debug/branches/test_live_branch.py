@@ -17,7 +17,7 @@ from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.way import Way
 from eikon_engine.errors import ActionError, BranchError
-from eikon_engine.outcome.events import ActionTaken
+from eikon_engine.outcome.events import ActionTaken, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.many import replay_many
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.branches.branch import Branch
     from eikon_engine.debug.line import Line
+    from eikon_engine.outcome.outcomes import Verdict
 
 VOUCHER = 4
 """The step that fails."""
@@ -47,6 +48,8 @@ class Workflow:
     failed: ActionOutcome
     blocked: tuple[ActionOutcome, ...]
     """What the other way came to without the live site."""
+    kept: tuple[Verdict, ...]
+    """What the line of that way says of its steps."""
     passed: tuple[ActionOutcome, ...]
     branch: Branch
     asked: tuple[str, ...]
@@ -118,6 +121,7 @@ async def work(folder: Path) -> Workflow:
                 parent=parent,
                 failed=next(each for each in reversed(taken) if isinstance(each, ActionOutcome)),
                 blocked=blocked,
+                kept=tuple(map(verdict_of, sealed.line.outcomes)),
                 passed=passed,
                 branch=walk.branch,
                 asked=tuple(map(str, shop.requests[asked:])),
@@ -154,6 +158,7 @@ def test_without_permission_nothing_leaves_and_the_step_says_so(workflow: Workfl
 
     assert (entered.verdict, entered.divergences) == ("unverifiable", ())
     assert any("/api/coupon" in note and "--live" in note for note in entered.unverifiable)
+    assert workflow.kept[-2] == "unverifiable"
     assert (workflow.blocked[3].verdict, ended(workflow.blocked[3])) == ("diverged", "failed")
 
 

@@ -1,0 +1,63 @@
+"""Branches of missions to whose pages things come by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.branches.changes import insert, skip
+from eikon_engine.debug.branches.walk import Walk
+from eikon_engine.debug.lines import LineOptions, open_lines
+from eikon_engine.debug.way import Way
+from eikon_engine.outcome.events import ActionTaken
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.replay.many import replay_many
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.trace.actions import Press
+from eikon_engine.trace.bundle import open_bundle
+from tests.debug.branches.conftest import forked
+from tests.missions.dispatch import ship_an_order
+from tests.sites.dispatch import serve_dispatch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.debug.branches.branch import Branch
+
+LOGGED_IN = 7
+"""Steps that log in and wait for the board."""
+LOOKED = 10
+"""Steps until an order was looked at, in a page of its own."""
+
+
+async def gone(folder: Path) -> tuple[Branch, set[str]]:
+    """Record a mission by the natural clock, and ship an order on a branch that looks at none."""
+    with serve_dispatch() as url:
+        options = RecordOptions(clock="natural")
+        async with open_recorder(folder / "board", mission_text="Ship", mission_id="ship", options=options) as mission:
+            await ship_an_order(mission, url)
+    bundle = open_bundle(folder / "board")
+    async with open_lines(bundle, LineOptions(parked=0)) as lines:
+        line = (await lines.at(Way(bundle=bundle), LOGGED_IN)).line
+        branch = forked(bundle, folder / "branches", iteration=LOGGED_IN)
+        for _ in range(LOOKED - LOGGED_IN):
+            branch = skip(branch, LOGGED_IN + 1, "nothing to look at")
+        walk = Walk(line, insert(branch, LOGGED_IN + 1, Press(key="Tab"), "go on by keys"))
+        walk.change(walk.branch)
+        ended: set[str] = set()
+        while line.next is not None:
+            async for event in walk.advance():
+                if isinstance(event, ActionTaken) and event.outcome.result is not None:
+                    ended.add(event.outcome.result.kind)
+        walk.settle()
+        return walk.branch, ended
+
+
+def test_what_comes_by_itself_comes_to_a_branch_as_it_did_the_first_time(tmp_path: Path) -> None:
+    """Messages of a WebSocket and a stream of events are given on another way, and again in its replays."""
+    branch, ended = asyncio.run(gone(tmp_path))
+    options = [ReplayOptions(artifacts_dir=tmp_path / str(number), reports=()) for number in range(2)]
+    runs = asyncio.run(replay_many(open_bundle(branch.bundle.root), options))
+
+    assert ended == {"ok"}
+    assert [run.outcome.verdict for run in runs] == ["faithful"] * 2
