@@ -118,24 +118,17 @@ class Collector:
             counts=self._counts(),
             verdict=verdict,
             is_whole=is_whole,
-            reasons=(
-                *_reasons(verdict, subgoals, early),
-                *_late_misses(judged, subgoals),
-                *escape_reasons(network),
-                *possible_causes,
-            ),
+            reasons=(*_reasons(verdict, subgoals, early), *_network_reasons(judged, subgoals), *possible_causes),
             explanation=self._explanation(subgoals, judged, possible_causes),
             ended_early=early,
             subgoals=subgoals,
             network=network,
-            warnings=(
-                *trace.warnings,
-                *self._other_warnings,
-                *self.unsure,
-                *warnings,
-                *_idle_masks(self._masks, subgoals, early),
-            ),
+            warnings=(*self._warnings(warnings), *_idle_masks(self._masks, subgoals, early)),
         )
+
+    def _warnings(self, of_plan: tuple[str, ...]) -> tuple[str, ...]:
+        other = self.plan.other.warnings if self.plan.other is not None else ()
+        return (*self.plan.trace.warnings, *other, *self.unsure, *of_plan)
 
     def _compared(self, network: NetworkOutcome) -> NetworkOutcome:
         """Leave out what masks name."""
@@ -162,10 +155,6 @@ class Collector:
         first = next((number for number, step in enumerate(steps, start=1) if step.divergences), 0)
         second = self.plan.second_part
         return second.network if second is not None and first >= second.step else self.plan.network
-
-    @property
-    def _other_warnings(self) -> tuple[str, ...]:
-        return self.plan.other.warnings if self.plan.other is not None else ()
 
     @property
     def _environment(self) -> Environment | None:
@@ -225,6 +214,10 @@ class Collector:
             skills=len(done) - actions,
             skills_recorded=len(planned) - actions_recorded,
         )
+
+
+def _network_reasons(network: NetworkOutcome, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
+    return (*_late_misses(network, subgoals), *escape_reasons(network))
 
 
 def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:

@@ -56,20 +56,7 @@ async def replay(
     `surroundings` is the name of the browser and the environment of the replay; `go_on` is called before the first step
     of its second part. Where a step before that diverges, the run ends, whatever the options say of divergences.
     """
-    browser, environment = surroundings
-    yield RunStart(
-        kind="bundle_replay",
-        mission_id=plan.trace.mission_id,
-        mission_text=plan.trace.mission_text,
-        network_mode=plan.network,
-        headless=options.headless,
-        browser=browser,
-        environment=environment,
-        subgoals=len(plan.subgoals),
-        steps=plan.step_count,
-        plan_digest=plan_digest(plan),
-        second_part=plan.second_part,
-    )
+    yield _run_start(plan, options, surroundings)
     ended_early = None
     walk = _Walk(runner=runner, options=options, second=plan.second_part, go_on=go_on)
     for subgoal in plan.subgoals:
@@ -85,6 +72,23 @@ async def replay(
             break
     how: Ending = "complete" if ended_early is None else "stopped"
     yield RunEnd(how=how, ended_early=ended_early, network=runner.network())
+
+
+def _run_start(plan: Plan, options: ReplayOptions, surroundings: tuple[str, Environment]) -> RunStart:
+    browser, environment = surroundings
+    return RunStart(
+        kind="bundle_replay",
+        mission_id=plan.trace.mission_id,
+        mission_text=plan.trace.mission_text,
+        network_mode=plan.network,
+        headless=options.headless,
+        browser=browser,
+        environment=environment,
+        subgoals=len(plan.subgoals),
+        steps=plan.step_count,
+        plan_digest=plan_digest(plan),
+        second_part=plan.second_part,
+    )
 
 
 def _reason(verdict: Verdict | None, options: ReplayOptions) -> str | None:

@@ -85,22 +85,10 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
     Raises:
         TraceError: the recorded network or storage state cannot be read.
     """
-    recorded = plan.trace.environment
     traffic = _traffic(plan, options)
-    secrets = Secrets(plan.secrets)
     async with _sink(plan) as sink:
-        environment = await _environment(launched, recorded, options)
-        session = SessionOptions(
-            environment=environment,
-            storage_state=_storage_state(plan, secrets, options),
-            session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
-            languages=_languages(recorded),
-            secrets=secrets,
-            urls=plan.urls,
-            kept_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
-            stand_ins=KnownStandIns(each.stand_in for each in plan.trace.redaction.found),
-            proxy=sink.for_pages if sink else None,
-        )
+        environment = await _environment(launched, plan.trace.environment, options)
+        session = _session_options(plan, options, environment, sink)
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (
             open_snapshot_player(launched.browser, session, plan.bundle)
@@ -120,6 +108,21 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
                 environment=environment,
                 visit_site=partial(_visit_site, launched, traffic),
             )
+
+
+def _session_options(plan: Plan, options: ReplayOptions, environment: Environment, sink: Sink | None) -> SessionOptions:
+    secrets = Secrets(plan.secrets)
+    return SessionOptions(
+        environment=environment,
+        storage_state=_storage_state(plan, secrets, options),
+        session_storage=relocated_storage(recorded_session_storage(plan.bundle, secrets), plan.urls),
+        languages=_languages(plan.trace.environment),
+        secrets=secrets,
+        urls=plan.urls,
+        kept_secrets=frozenset(plan.trace.start.secrets) & plan.secrets.keys(),
+        stand_ins=KnownStandIns(each.stand_in for each in plan.trace.redaction.found),
+        proxy=sink.for_pages if sink else None,
+    )
 
 
 def _visit_site(launched: LaunchedBrowser, traffic: Traffic | None) -> None:

@@ -1,4 +1,4 @@
-"""The workflow that sessions are for: run to a failure, go back, go another way, pass; timeline and difference shown."""
+"""The workflow that sessions are for: run to a failure, go back, go another way, pass; all of it shown."""
 
 from __future__ import annotations
 
