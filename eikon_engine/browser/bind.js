@@ -156,6 +156,21 @@
   };
   if (wanted.identities) return elements.map(identityOf);
   if (wanted.names) return elements.map(each => { const role = roleOf(each); return [role, nameOf(each, role)]; });
+  if (wanted.every) {
+    let [high, low] = [0xdeadbeef, 0x41c6ce57];
+    for (const each of elements) {
+      const form = each.type === 'password' ? null : [each.value, each.checked, each.selectedIndex];
+      const text = JSON.stringify([each.outerHTML, form, isVisible(each)]);
+      for (let place = 0; place < text.length; place++) {
+        high = Math.imul(high ^ text.charCodeAt(place), 2654435761);
+        low = Math.imul(low ^ text.charCodeAt(place), 1597334677);
+      }
+    }
+    const boxOf = each => { const { x, y, width, height } = each.getBoundingClientRect(); return [x, y, width, height]; };
+    const shown = elements.slice(0, wanted.every)
+      .map(each => ({ description: describe(each), visible: isVisible(each), box: boxOf(each) }));
+    return { count: elements.length, shown, digest: `${high >>> 0}.${low >>> 0}` };
+  }
   let point = null;
   const first = elements[0];
   return {

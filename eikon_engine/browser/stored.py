@@ -34,11 +34,39 @@ _READ: Final = """() => {
 }"""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredValue:
+    """One thing that is kept, with its value, for people who look at a page."""
+
+    kind: Literal["cookie", "local", "session"]
+    place: str
+    name: str
+    value: str
+    """Without secrets."""
+    page: int | None
+    """As `StoredItem.page`."""
+
+
 async def stored_items(session: Session) -> tuple[StoredItem, ...]:
     """Return what is kept for all open pages; a page that is going says nothing of its own."""
     items = [_item(session, each) for each in await _kept(session)]
     found = {each.sort_key: each for each in items}
     return tuple(found[key] for key in sorted(found))
+
+
+async def stored_values(session: Session) -> tuple[StoredValue, ...]:
+    """Return what is kept for all open pages, in the same order."""
+    values = {
+        StoredValue(
+            kind=each.kind,
+            place=clean(session, each.place),
+            name=clean(session, each.name),
+            value=clean(session, _clean_value(session, each)),
+            page=each.page,
+        )
+        for each in await _kept(session)
+    }
+    return tuple(sorted(values, key=lambda each: (each.kind, each.place, each.page or 0, each.name, each.value)))
 
 
 async def keep_as_known(session: Session) -> None:

@@ -33,6 +33,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="certify_command",
             summary="Prove that a bundle replays equally, or propose what makes it.",
         ),
+        "debug": CommandEntry(
+            module="eikon_engine.cli.debug",
+            attribute="debug_command",
+            summary="Stop a mission anywhere, look, go back, try another way, compare.",
+        ),
         "doctor": CommandEntry(
             module="eikon_engine.cli.doctor",
             attribute="doctor_command",

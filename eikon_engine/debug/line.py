@@ -82,6 +82,11 @@ class Line:
         """Return the step that comes next; None at the end."""
         return self._steps[self.iteration] if self.iteration < len(self._steps) else None
 
+    @property
+    def steps(self) -> tuple[PlannedStep, ...]:
+        """Return all steps, in their order."""
+        return self._steps
+
     def plan_step(self, iteration: int) -> PlannedStep | None:
         """Return the step that leads to an iteration; None for the start."""
         return self._steps[iteration - 1] if iteration else None

@@ -62,6 +62,11 @@ class Lines:
         self._open: list[Line] = []
         self.parking = Parking(self._bring_fresh, options.parked)
 
+    @property
+    def replay(self) -> ReplayOptions:
+        """Return how all lines replay."""
+        return self._options
+
     async def open(self, bundle: Bundle) -> Line:
         """Open a fresh context before the first step of a bundle.
 
@@ -166,7 +171,7 @@ async def open_lines(bundle: Bundle, options: LineOptions) -> AsyncIterator[Line
     replay = replace(options.replay, network="sealed")
     plan = plan_replay(bundle, replay)
     verify_bundle(bundle)
-    async with browser_for(plan, replay, find_for(replay)) as launched:
+    async with browser_for(plan, replay, find_for(replay), outlives_signals=True) as launched:
         lines = Lines(launched, options)
         try:
             yield lines

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from eikon_engine.errors import OutputError
+from eikon_engine.outcome.debug_events import CommandDone, Evaluated
 from eikon_engine.outcome.events import (
     CompletionGiven,
     Ending,
@@ -169,7 +170,7 @@ class EventLog:
             read(line)
 
 
-def with_large_values_kept(event: Event, values: ValueFolder) -> Event:
+def with_large_values_kept(event: Event, values: ValueFolder) -> Event:  # noqa: PLR0911 - one case a kind
     """Move the large values of an event into files of their own.
 
     Raises:
@@ -182,6 +183,10 @@ def with_large_values_kept(event: Event, values: ValueFolder) -> Event:
             return event.model_copy(update={"result": values.keep(result)})
         case CompletionGiven(response=response) if response is not None:
             return event.model_copy(update={"response": values.keep(response)})
+        case CommandDone(result=result):
+            return event.model_copy(update={"result": values.keep(result)})
+        case Evaluated(result=result) if result is not None:
+            return event.model_copy(update={"result": values.keep(result)})
         case SkillUsed(output=output, expected_output=expected):
             kept = values.keep(expected) if expected is not None else None
             return event.model_copy(update={"output": values.keep(output), "expected_output": kept})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -59,15 +59,21 @@ class OpenedWorker:
 
 
 @asynccontextmanager
-async def browser_for(plan: Plan, options: ReplayOptions, binary: BrowserBinary) -> AsyncIterator[LaunchedBrowser]:
+async def browser_for(
+    plan: Plan, options: ReplayOptions, binary: BrowserBinary, *, outlives_signals: bool = False
+) -> AsyncIterator[LaunchedBrowser]:
     """Launch a browser as the recording had it; several replays of one plan may run in it, each in its own context.
+
+    One that outlives signals is there until the end, for those who do something on Ctrl-C before.
 
     Raises:
         BrowserError: there is no browser, or it does not start.
     """
     async with _sink(plan) as sink:
         fonts = asyncio.ensure_future(asyncio.to_thread(fonts_digest))  # known by the time that the browser runs
-        async with launch_browser(_launch(plan, options, binary, sink)) as launched:
+        async with launch_browser(
+            replace(_launch(plan, options, binary, sink), outlives_signals=outlives_signals)
+        ) as launched:
             await fonts
             yield launched
 

@@ -1,0 +1,42 @@
+"""A session and its prompt in one terminal: the prompt is a process of its own, and a client like any other."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.commands import CommandLine, Quit
+from eikon_engine.debug.host import run_session
+from eikon_engine.debug.mailbox import append_command
+
+if TYPE_CHECKING:
+    from eikon_engine.debug.host import Ended, SessionOptions
+    from eikon_engine.debug.session_folder import SessionFolder
+
+
+async def run_attached(options: SessionOptions) -> Ended:
+    """Run a session with a prompt in the same terminal; leaving the prompt ends the session.
+
+    Raises:
+        EikonError: see `run_session`.
+    """
+    prompts: list[asyncio.Task[None]] = []
+
+    def begun(folder: SessionFolder) -> None:
+        prompts.append(asyncio.ensure_future(_prompt(folder, options)))
+
+    try:
+        return await run_session(replace(options, is_deaf=True), begun)
+    finally:
+        await asyncio.gather(*prompts)
+
+
+async def _prompt(folder: SessionFolder, options: SessionOptions) -> None:
+    """Run the prompt until it ends, and let the session end with it."""
+    where = ("--session", folder.name, "--sessions-dir", str(folder.root.parent))
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "eikon_engine", "debug", "attach", *where)
+    await process.wait()
+    if folder.runs():
+        append_command(folder.commands, CommandLine(id=options.new_id(), at=options.now(), command=Quit()))

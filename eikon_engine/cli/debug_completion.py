@@ -1,0 +1,81 @@
+"""What the words at the prompt may become: commands, options, and the names that the session has."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from eikon_engine.cli.debug_words import WORDS
+from eikon_engine.debug.asked_breakpoint import BREAKPOINT_TYPES
+from eikon_engine.errors import SessionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.timeline import Branch
+
+_BRANCHES: Final = frozenset({("switch",), ("diff",), ("branch", "delete"), ("branch", "save")})
+_CHECKPOINTS: Final = frozenset({("rewind",), ("checkpoint", "show"), ("checkpoint", "delete")})
+_OWN: Final = ("help", "detach")
+
+
+def completions(folder: SessionFolder, text: str) -> tuple[str, ...]:
+    """Return what the last word of a line may become, in the order in which it is offered."""
+    done, _, begun = text.rpartition(" ")
+    try:
+        words = shlex.split(done)
+    except ValueError:
+        return ()
+    return tuple(word for word in _offered(folder, words, begun) if word.startswith(begun))
+
+
+def _offered(folder: SessionFolder, words: Sequence[str], begun: str) -> Iterable[str]:
+    if not words:
+        return (*WORDS, *_OWN)
+    command: click.Command | None = WORDS.get(words[0])
+    path = words[:1]
+    for word in words[1:]:
+        if not isinstance(command, click.Group):
+            break
+        command, path = command.commands.get(word), [*path, word]
+    if command is None:
+        return ()
+    if isinstance(command, click.Group):
+        return command.commands
+    if begun.startswith("-"):
+        return (name for option in _options(command) for name in (*option.opts, *option.secondary_opts))
+    return _values(folder, command, tuple(path), words[len(path) :])
+
+
+def _values(
+    folder: SessionFolder, command: click.Command, path: tuple[str, ...], given: Sequence[str]
+) -> Iterator[str]:
+    """Yield what an argument, or the value of an option, may be."""
+    option = next((each for each in _options(command) if given and given[-1] in each.opts and not each.is_flag), None)
+    parameter = option or next((each for each in command.params if isinstance(each, click.Argument)), None)
+    if parameter is not None and isinstance(parameter.type, click.Choice):
+        yield from map(str, parameter.type.choices)
+    elif path == ("breakpoint", "add"):
+        yield from () if given else BREAKPOINT_TYPES
+    elif path in _BRANCHES:
+        yield from (branch.name for branch in _timeline(folder))
+    elif path in _CHECKPOINTS or (option is not None and option.name == "checkpoint"):
+        for branch in _timeline(folder):
+            for entry in branch.checkpoints:
+                yield entry.id
+                if entry.label:
+                    yield shlex.quote(entry.label)
+
+
+def _timeline(folder: SessionFolder) -> tuple[Branch, ...]:
+    try:
+        return folder.read_timeline().branches
+    except SessionError:
+        return ()
+
+
+def _options(command: click.Command) -> Iterator[click.Option]:
+    yield from (each for each in command.params if isinstance(each, click.Option))

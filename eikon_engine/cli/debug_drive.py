@@ -1,0 +1,129 @@
+"""`eikon debug step`, `rewind` …: the words that drive a session, each as a command of its own."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from eikon_engine.cli.debug_options import HELP, json_option, session_option, sessions_dir_option
+from eikon_engine.cli.debug_words import WORDS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.debug.asked import Ask, Asked
+    from eikon_engine.debug.commands import Command
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.outcome.events import JournalLine
+
+_timeout_option: Final = click.option(
+    "--timeout",
+    "timeout_s",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    metavar="SECONDS",
+    help="How long an answer is waited for.  [default: as long as the session runs]",
+)
+
+
+def _driving(word: click.Command) -> click.Command:
+    """Make a command of a word: with the options that say which session is meant."""
+    if isinstance(word, click.Group):
+        group = click.Group(word.name, help=word.help, context_settings=dict(HELP))
+        for each in word.commands.values():
+            group.add_command(_driving(each))
+        return group
+    ask = word.callback
+    assert ask is not None  # noqa: S101 - each word has one
+
+    def drive(
+        *, session: str | None, parent: Path, as_json: bool, timeout_s: float | None = None, **given: object
+    ) -> int:
+        asked: Asked = ask(**given)
+        return _drive(asked, (parent, session), as_json=as_json, timeout_s=timeout_s)
+
+    command = click.Command(
+        word.name, params=list(word.params), callback=drive, help=word.help, context_settings=dict(HELP)
+    )
+    for option in (session_option, sessions_dir_option, json_option, _timeout_option):
+        command = _with(command, option)
+    return command
+
+
+def _with(command: click.Command, option: Any) -> click.Command:  # noqa: ANN401 - click's decorators are typed for functions
+    """Add an option of the shared ones to a command."""
+    made: click.Command = option(command)
+    return made
+
+
+def _drive(asked: Asked, which: tuple[Path, str | None], *, as_json: bool, timeout_s: float | None) -> int:
+    from eikon_engine.debug.asked import Look
+    from eikon_engine.debug.find_session import find_any, find_running
+    from eikon_engine.outcome.printable import printable
+
+    if isinstance(asked, Look):
+        told = asked.tell(find_any(*which))
+        click.echo(_json(told.data) if as_json else printable(told.text), nl=False)
+        return 0
+    folder = find_running(*which)
+    return _send(folder, _agreed(asked, folder), as_json=as_json, timeout_s=timeout_s)
+
+
+def _agreed(ask: Ask, folder: SessionFolder) -> Command:
+    """Return the command, after what has to be agreed to was agreed to on the terminal.
+
+    Raises:
+        UsageError: there is no terminal to ask on, or the answer is no.
+    """
+    from eikon_engine.errors import UsageError
+
+    command = ask.command(folder)
+    question = ask.question(folder)
+    if question is None:
+        return command
+    if not sys.stdin.isatty():
+        raise UsageError(f"{command.type}: {question} found no terminal to ask on; add --force")
+    if not click.confirm(question, err=True):
+        raise UsageError(f"{command.type}: wanted a yes, found none; nothing was done")
+    return ask.agreed(command)
+
+
+def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: float | None) -> int:
+    from eikon_engine.debug.client import Client
+    from eikon_engine.debug.shown_result import render_result
+    from eikon_engine.outcome.debug_events import CommandFailed
+    from eikon_engine.outcome.printable import printable
+
+    client = Client(folder=folder, read=None if as_json else _show)
+    answer = client.send(command, timeout_s=timeout_s)
+    if isinstance(answer.said, CommandFailed):
+        click.echo(printable(f"eikon: {answer.said.message} (code {answer.said.code})"), err=True)
+        return answer.said.exit_status
+    click.echo(_json(answer.result) if as_json else printable(render_result(command, answer.result)), nl=False)
+    return 0
+
+
+def _show(line: JournalLine) -> None:
+    """Print what happens while an answer is waited for."""
+    from eikon_engine.debug.shown_result import is_worth_showing
+    from eikon_engine.outcome.event_text import line_text
+
+    if is_worth_showing(line.event):
+        click.echo(line_text(line))
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+DRIVING: Final = {name: _driving(word) for name, word in WORDS.items()}
+
+
+def __getattr__(name: str) -> click.Command:
+    """Give the command of a word by the name that the table of commands has for it: `step_command`."""
+    word = name.removesuffix("_command").replace("_", "-")
+    if name.endswith("_command") and word in DRIVING:
+        return DRIVING[word]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

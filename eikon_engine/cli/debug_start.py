@@ -1,0 +1,227 @@
+"""`eikon debug start` and `eikon debug attach`: begin a session, and drive one from a prompt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from eikon_engine.cli.debug_options import HELP, session_option, sessions_dir_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eikon_engine.debug.host import SessionOptions
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.outcome.events import JournalLine
+    from eikon_engine.replay.options import ReplayOptions
+
+
+def _variables(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.variables import parse_variables
+
+    return parse_variables(texts)
+
+
+class _Chosen(TypedDict):
+    """The options of a session."""
+
+    trace: Path | None
+    from_session: str | None
+    session: str | None
+    parent: Path
+    breaks: tuple[str, ...]
+    run: bool
+    headless: bool
+    on_divergence: str
+    checkpoint_interval: int
+    keep_checkpoints: int
+    parked: int
+    timeout: float | None
+    variables: dict[str, str]
+    secrets: tuple[str, ...]
+    secret_file: Path | None
+    browser_path: Path | None
+
+
+@click.command("start", context_settings=HELP)
+@click.option("--trace", type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
+@click.option(
+    "--from-session", metavar="ID", help="Begin on the trace of a session that ended or crashed, with its checkpoints."
+)
+@click.option("--session", metavar="NAME", help="Id of the new session.  [default: debug_<date>_<time>_<mark>]")
+@sessions_dir_option
+@click.option(
+    "--break",
+    "breaks",
+    multiple=True,
+    metavar="TYPE[:VALUE]",
+    help="Breakpoint: tool:click, iteration:5, pattern:REGEX, error, divergence, …; may be repeated.",
+)
+@click.option("--run", is_flag=True, help="Go on at once, instead of waiting before the first step.")
+@click.option("--attach", is_flag=True, help="Open the prompt in this terminal.")
+@click.option("--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window.")
+@click.option(
+    "--on-divergence",
+    type=click.Choice(["stop", "continue"]),
+    default="stop",
+    show_default=True,
+    help="Stop after each divergence, by a breakpoint, or go on.",
+)
+@click.option(
+    "--checkpoint-interval",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="A checkpoint after every N steps; 0 for none.",
+)
+@click.option(
+    "--keep-checkpoints",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="How many automatic checkpoints are kept.",
+)
+@click.option(
+    "--parked",
+    type=click.IntRange(0, 16),
+    default=2,
+    show_default=True,
+    metavar="N",
+    help="How many pages wait at checkpoints, so that going back is quick.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(0, 86_400, min_open=True),
+    metavar="SECONDS",
+    help="Deadline of every action, in seconds of page time.",
+)
+@click.option(
+    "--var",
+    "variables",
+    multiple=True,
+    callback=_variables,
+    metavar="NAME=VALUE",
+    help="Value of a variable of the trace; may be repeated.",
+)
+@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
+@click.option(
+    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
+)
+@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
+    """Begin a debug session on a bundle, and stay until it ends; other terminals drive it.
+
+    Exit status: 0 quit, 2 usage, 65 unreadable trace or session, 69 no browser, 70 our own fault, 78 something the
+    trace asks for is not here, 130 interrupted.
+    """
+    import asyncio
+
+    from eikon_engine.debug.host import run_session
+    from eikon_engine.errors import InterruptedRunError
+
+    options = _options(chosen, () if attach else (_show,))
+    if attach:
+        from eikon_engine.cli.debug_attached import run_attached
+
+        ended = asyncio.run(run_attached(options))
+    else:
+        ended = asyncio.run(run_session(options, _say_how))
+    if ended.how == "interrupted":
+        raise InterruptedRunError(f"the session was {ended.reason}; its files stay")
+    return 0
+
+
+@click.command("attach", context_settings=HELP)
+@session_option
+@sessions_dir_option
+def attach_command(*, session: str | None, parent: Path) -> int:
+    """Drive a session from a prompt, in the words of the command line; `help` lists them, Ctrl-D leaves.
+
+    Without a terminal, lines are read from standard input. Exit status: that of the last command that failed, else 0.
+    """
+    from eikon_engine.cli.debug_prompt import attach_to
+    from eikon_engine.debug.find_session import find_running
+
+    return attach_to(find_running(parent, session))
+
+
+def _options(chosen: _Chosen, readers: tuple[Callable[[JournalLine], None], ...]) -> SessionOptions:
+    from eikon_engine.debug.asked_breakpoint import parse_break
+    from eikon_engine.debug.commands import BreakpointAdd
+    from eikon_engine.debug.host import SessionOptions
+    from eikon_engine.debug.lines import LineOptions
+    from eikon_engine.debug.marking import Marking
+    from eikon_engine.debug.pruning import PrunePolicy
+    from eikon_engine.debug.session_folder import demand_name
+
+    trace, before = _source(chosen)
+    breakpoints = tuple(parse_break(text) for text in chosen["breaks"])
+    divergence = BreakpointAdd(on="divergence")
+    if chosen["on_divergence"] == "stop" and divergence not in breakpoints:
+        breakpoints = (*breakpoints, divergence)
+    return SessionOptions(
+        trace=trace,
+        parent=chosen["parent"],
+        name=None if chosen["session"] is None else demand_name(chosen["session"]),
+        lines=LineOptions(replay=_replay(chosen, before), parked=chosen["parked"]),
+        marking=Marking(
+            interval=chosen["checkpoint_interval"], policy=PrunePolicy(automatic=chosen["keep_checkpoints"])
+        ),
+        breakpoints=breakpoints,
+        run=chosen["run"],
+        from_session=before,
+        readers=readers,
+    )
+
+
+def _source(chosen: _Chosen) -> tuple[Path, SessionFolder | None]:
+    """Return the bundle, and the session whose checkpoints are taken over.
+
+    Raises:
+        UsageError: both or neither are given; the session runs.
+    """
+    from eikon_engine.debug.find_session import find_ended
+    from eikon_engine.errors import UsageError
+
+    trace, name = chosen["trace"], chosen["from_session"]
+    if (trace is None) == (name is None):
+        found = "neither" if trace is None else "both"
+        raise UsageError(f"wanted --trace or --from-session, which say what the session is about, found {found}")
+    if trace is not None:
+        return trace, None
+    before = find_ended(chosen["parent"], name or "")
+    return Path(before.read().trace), before
+
+
+def _replay(chosen: _Chosen, before: SessionFolder | None) -> ReplayOptions:
+    from eikon_engine.replay.options import ReplayOptions
+    from eikon_engine.replay.secret_sources import gather_secrets
+
+    variables = {**(before.read().variables if before is not None else {}), **chosen["variables"]}
+    timeout = chosen["timeout"]
+    return ReplayOptions(
+        headless=chosen["headless"],
+        browser_path=chosen["browser_path"],
+        timeout_ms=None if timeout is None else timeout * 1000,
+        variables=variables,
+        secrets=gather_secrets(chosen["secrets"], chosen["secret_file"]),
+    )
+
+
+def _say_how(folder: SessionFolder) -> None:
+    click.echo(f"session {folder.name}: {folder.root}")
+    click.echo("drive it from another terminal: eikon debug step, resume, inspect, timeline, quit …")
+    click.echo(f"or from a prompt: eikon debug attach --session {folder.name}; Ctrl-C here ends it")
+
+
+def _show(line: JournalLine) -> None:
+    """Print what happens, as far as somebody at this terminal wants to see it."""
+    from eikon_engine.debug.shown_result import is_worth_following
+    from eikon_engine.outcome.event_text import line_text
+
+    if is_worth_following(line.event):
+        click.echo(line_text(line))

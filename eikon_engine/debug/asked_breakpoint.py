@@ -1,0 +1,165 @@
+"""Read breakpoints as people ask for them, and refuse those that nothing could ever hit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Final, assert_never, get_args
+
+from eikon_engine.debug.breakpoints import (
+    AtDivergence,
+    AtError,
+    AtIteration,
+    AtPattern,
+    AtRequest,
+    AtSelector,
+    AtSubgoal,
+    AtTool,
+)
+from eikon_engine.debug.commands import BreakpointAdd
+from eikon_engine.debug.stop_patterns import RequestPattern, TextPattern
+from eikon_engine.errors import BreakpointError
+from eikon_engine.outcome.debug_events import BreakpointType
+from eikon_engine.trace.actions import Action
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eikon_engine.debug.breakpoints import Stop
+    from eikon_engine.replay.plan import Plan
+
+BREAKPOINT_TYPES: Final[tuple[BreakpointType, ...]] = get_args(BreakpointType)
+ACTION_TYPES: Final = tuple(sorted(each.model_fields["type"].default for each in get_args(get_args(Action)[0])))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """What breakpoints of a mission may name."""
+
+    tools: tuple[str, ...]
+    """Types of actions, names of skills."""
+    iterations: int
+    """How many steps there are."""
+    subgoals: tuple[str, ...]
+    """Ids of subgoals and of their attempts, of those that have steps."""
+
+    @classmethod
+    def of(cls, plan: Plan, skills: Iterable[str]) -> Places:
+        """Collect them; `skills` are the names of those that are installed."""
+        attempts = [each.subgoal for each in plan.subgoals if each.steps]
+        names = [name for attempt in attempts for name in (attempt.subgoal_id, attempt.id)]
+        return cls(
+            tools=(*ACTION_TYPES, *sorted(skills)),
+            iterations=plan.step_count,
+            subgoals=tuple(dict.fromkeys(names)),
+        )
+
+
+def parse_break(text: str) -> BreakpointAdd:
+    """Read the value of `--break`: a type, and behind a colon what it is about, such as `tool:click` or `error`.
+
+    Raises:
+        BreakpointError: it names no type.
+    """
+    kind, colon, value = text.partition(":")
+    return BreakpointAdd(on=demand_type(kind), value=value if colon else None)
+
+
+def demand_type(name: str) -> BreakpointType:
+    """Return a type of breakpoints by name.
+
+    Raises:
+        BreakpointError: there is none of this name.
+    """
+    if name not in BREAKPOINT_TYPES:
+        message = f"breakpoint: wanted one of {', '.join(BREAKPOINT_TYPES)}, found {name!r}"
+        raise BreakpointError(message)
+    return name
+
+
+def read_stop(asked: BreakpointAdd, places: Places) -> Stop:  # noqa: PLR0911 - one case a kind
+    """Make of a command what stops the session.
+
+    Whether a selector can be read is for the browser to say: `look_for` does.
+
+    Raises:
+        BreakpointError: it lacks what it is about, has what it is not about, or names what the mission does not have.
+    """
+    if asked.condition is not None and asked.on != "tool":
+        message = f"{asked.on}: only breakpoints on tools have a condition, found {asked.condition!r}; leave it out"
+        raise BreakpointError(message)
+    match asked.on:
+        case "tool":
+            condition = None if asked.condition is None else TextPattern.read(asked.condition, "--condition")
+            name = _known(_text(asked), places.tools, "tool", "an action type or the name of a skill")
+            return AtTool(name, condition)
+        case "iteration":
+            return AtIteration(_iteration(asked, places))
+        case "pattern":
+            return AtPattern(TextPattern.read(_text(asked), "pattern"))
+        case "error":
+            _demand_no_value(asked)
+            return AtError()
+        case "divergence":
+            _demand_no_value(asked)
+            return AtDivergence()
+        case "subgoal":
+            return AtSubgoal(_known(_text(asked), places.subgoals, "subgoal", "the id of a subgoal that has steps"))
+        case "request":
+            return AtRequest(RequestPattern.read(_text(asked)))
+        case "selector":
+            return AtSelector(_text(asked))
+        case _:
+            assert_never(asked.on)
+
+
+def _text(asked: BreakpointAdd) -> str:
+    value = "" if asked.value is None else str(asked.value)
+    if not value.strip():
+        usage = f"eikon debug breakpoint add {asked.on} {_WANTED[asked.on]}"
+        message = f"{asked.on}: wanted what to stop at, found nothing; write {usage}"
+        raise BreakpointError(message)
+    return value
+
+
+def _iteration(asked: BreakpointAdd, places: Places) -> int:
+    text = _text(asked)
+    number = int(text) if _is_number(text) else 0
+    if not 1 <= number <= places.iterations:
+        message = (
+            f"iteration: wanted the number of a step, from 1 to {places.iterations}, found {text!r}; "
+            f"the mission has {counted(places.iterations, 'step')}"
+        )
+        raise BreakpointError(message)
+    return number
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < _DIGITS
+
+
+def _known(name: str, known: tuple[str, ...], kind: str, wanted: str) -> str:
+    if name in known:
+        return name
+    near = get_close_matches(name, known, n=1)
+    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    message = f"{kind}: wanted {wanted}, found {name!r}; {advice}"
+    raise BreakpointError(message)
+
+
+def _demand_no_value(asked: BreakpointAdd) -> None:
+    if asked.value is not None:
+        message = f"{asked.on}: wanted nothing behind it, since it stops at each of them, found {str(asked.value)!r}"
+        raise BreakpointError(message)
+
+
+_DIGITS: Final = 10
+_WANTED: Final = {
+    "tool": "NAME",
+    "iteration": "N",
+    "pattern": "REGEX",
+    "subgoal": "ID",
+    "request": "URL-PATTERN",
+    "selector": "CSS",
+}

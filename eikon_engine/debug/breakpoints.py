@@ -1,0 +1,222 @@
+"""Breakpoints: what stops a session, and the table of those that it has. Values; a change gives a new table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from eikon_engine.errors import BreakpointError
+from eikon_engine.outcome.debug_events import BreakpointNamed, BreakpointType
+from eikon_engine.trace.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from eikon_engine.debug.stop_patterns import RequestPattern, TextPattern
+
+
+@dataclass(frozen=True, slots=True)
+class AtTool:
+    """Stop before an action of this type, or a skill of this name."""
+
+    name: str
+    condition: TextPattern | None = None
+    """What its input has to have, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtIteration:
+    """Stop before the step of this number."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class AtPattern:
+    """Stop before a step with this in its input, in the address of a page, or in a request that it made."""
+
+    pattern: TextPattern
+
+
+@dataclass(frozen=True, slots=True)
+class AtError:
+    """Stop after a step that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtDivergence:
+    """Stop after a step that diverged."""
+
+
+@dataclass(frozen=True, slots=True)
+class AtSubgoal:
+    """Stop before the first step of a subgoal: of all its attempts, or of one."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AtRequest:
+    """Stop before a step that made such a request when it was recorded, and after one that makes another such one."""
+
+    pattern: RequestPattern
+
+
+@dataclass(frozen=True, slots=True)
+class AtSelector:
+    """Stop after a step that made something match, or changed what matches."""
+
+    selector: str
+
+
+Stop: TypeAlias = AtTool | AtIteration | AtPattern | AtError | AtDivergence | AtSubgoal | AtRequest | AtSelector
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breakpoint:
+    """One breakpoint of a session."""
+
+    id: str
+    stop: Stop
+    is_enabled: bool = True
+    hit_count: int = 0
+    """How often it has stopped the session."""
+
+    @property
+    def type(self) -> BreakpointType:
+        """Return its type, as it is asked for."""
+        return _described(self.stop)[0]
+
+    @property
+    def named(self) -> BreakpointNamed:
+        """Name it in an event."""
+        kind, condition = _described(self.stop)
+        return BreakpointNamed(id=self.id, type=kind, condition=condition)
+
+    @property
+    def listed(self) -> ListedBreakpoint:
+        """Show it in a list."""
+        kind, condition = _described(self.stop)
+        return ListedBreakpoint(
+            id=self.id, type=kind, condition=condition, is_enabled=self.is_enabled, hit_count=self.hit_count
+        )
+
+
+class ListedBreakpoint(Record):
+    """One breakpoint, as `eikon debug breakpoint list --json` shows it."""
+
+    id: str
+    type: BreakpointType
+    condition: str | int | None = None
+    is_enabled: bool
+    hit_count: int
+
+    def __str__(self) -> str:
+        """Read as a line of a list."""
+        condition = "" if self.condition is None else f" {self.condition}"
+        disabled = "" if self.is_enabled else ", disabled"
+        hits = "1 hit" if self.hit_count == 1 else f"{self.hit_count} hits"
+        return f"{self.id}  {self.type}{condition}  ({hits}{disabled})"
+
+
+@dataclass(frozen=True, slots=True)
+class BreakpointTable:
+    """The breakpoints of a session, in the order in which they were added."""
+
+    breakpoints: tuple[Breakpoint, ...] = ()
+    added: int = 0
+    """How many there have been: no id comes twice."""
+
+    @property
+    def enabled(self) -> tuple[Breakpoint, ...]:
+        """Return those that may stop the session."""
+        return tuple(each for each in self.breakpoints if each.is_enabled)
+
+    @property
+    def selectors(self) -> tuple[str, ...]:
+        """Return the selectors that have to be looked for after each step."""
+        stops = (each.stop for each in self.enabled)
+        return tuple(dict.fromkeys(stop.selector for stop in stops if isinstance(stop, AtSelector)))
+
+    def add(self, stop: Stop) -> tuple[BreakpointTable, Breakpoint]:
+        """Return the table with one more, and that one.
+
+        Raises:
+            BreakpointError: there is an equal one.
+        """
+        for each in self.breakpoints:
+            if each.stop == stop:
+                advice = "" if each.is_enabled else f"; enable it: eikon debug breakpoint enable {each.id}"
+                message = f"breakpoint add: wanted a new breakpoint, found the same one: {each.listed}{advice}"
+                raise BreakpointError(message)
+        new = Breakpoint(id=f"bp-{self.added + 1}", stop=stop)
+        return BreakpointTable((*self.breakpoints, new), self.added + 1), new
+
+    def remove(self, name: str) -> BreakpointTable:
+        """Return the table without one.
+
+        Raises:
+            BreakpointError: there is none with this id.
+        """
+        gone = self.named(name)
+        return replace(self, breakpoints=tuple(each for each in self.breakpoints if each is not gone))
+
+    def clear(self) -> BreakpointTable:
+        """Return the table without any."""
+        return replace(self, breakpoints=())
+
+    def enable(self, name: str) -> BreakpointTable:
+        """Return the table with one that stops the session again.
+
+        Raises:
+            BreakpointError: there is none with this id.
+        """
+        return self.updated((replace(self.named(name), is_enabled=True),))
+
+    def disable(self, name: str) -> BreakpointTable:
+        """Return the table with one that stops nothing for now.
+
+        Raises:
+            BreakpointError: there is none with this id.
+        """
+        return self.updated((replace(self.named(name), is_enabled=False),))
+
+    def named(self, name: str) -> Breakpoint:
+        """Return a breakpoint by id.
+
+        Raises:
+            BreakpointError: there is none with this id.
+        """
+        for each in self.breakpoints:
+            if each.id == name:
+                return each
+        known = f"there are {', '.join(each.id for each in self.breakpoints)}" if self.breakpoints else "there is none"
+        message = f"breakpoint: wanted the id of a breakpoint, found {name!r}; {known}"
+        raise BreakpointError(message)
+
+    def updated(self, changed: Iterable[Breakpoint]) -> BreakpointTable:
+        """Return the table with breakpoints in the place of those with their ids."""
+        by_id = {each.id: each for each in changed}
+        return replace(self, breakpoints=tuple(by_id.get(each.id, each) for each in self.breakpoints))
+
+
+def _described(stop: Stop) -> tuple[BreakpointType, str | int | None]:  # noqa: PLR0911 - one case a kind
+    match stop:
+        case AtTool(name=name, condition=condition):
+            return "tool", name if condition is None else f"{name} --condition {condition.source}"
+        case AtIteration(number=number):
+            return "iteration", number
+        case AtPattern(pattern=pattern):
+            return "pattern", pattern.source
+        case AtError():
+            return "error", None
+        case AtDivergence():
+            return "divergence", None
+        case AtSubgoal(id=name):
+            return "subgoal", name
+        case AtRequest(pattern=request):
+            return "request", request.source
+        case AtSelector(selector=selector):
+            return "selector", selector
+        case _:
+            assert_never(stop)

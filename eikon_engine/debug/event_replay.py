@@ -1,0 +1,137 @@
+"""Tell a recording once more, event by event, without a browser: a session, a run, or a bundle."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.debug.iterations import Iterations
+from eikon_engine.debug.session_folder import session_folders
+from eikon_engine.errors import EventsError, SessionMissingError, UsageError
+from eikon_engine.gates.trace_events import events_of_bundle
+from eikon_engine.outcome.event_filter import EVENT_TYPES
+from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.outcome.read_events import EventsReader, ReadLine
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.journal import JOURNAL_FILE
+from eikon_engine.trace.serializer import TRACE_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from datetime import datetime
+    from pathlib import Path
+
+LONGEST_WAIT_S: Final = 5.0
+"""Longer gaps between events are cut to this."""
+COMPLETE: Final = "--- Replay complete ---"
+_CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventReplay:
+    """Which events are told, and how fast."""
+
+    is_timed: bool = False
+    speed: float = 1.0
+    types: frozenset[str] = frozenset()
+    """Of these types alone; of all if empty."""
+    from_iteration: int = 0
+    """Begin with the first event of this step or a later one; what comes after it is told in any case."""
+    from_sequence: int = 0
+
+    def told(self, lines: Iterable[ReadLine], wait: Callable[[float], None]) -> Iterator[ReadLine]:
+        """Yield the lines that are to be told, each after the time that passed before it; `wait` takes seconds."""
+        iterations = Iterations()
+        has_begun = False
+        before: datetime | None = None
+        for read in lines:
+            here = max(iterations.at(line.event) for line in read.lines)
+            has_begun = has_begun or (here >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
+            wanted = tuple(line for line in read.lines if not self.types or line.event.type in self.types)
+            if not has_begun or not wanted:
+                continue
+            if self.is_timed and before is not None:
+                passed = (wanted[0].at - before).total_seconds() / self.speed
+                wait(min(max(passed, 0.0), LONGEST_WAIT_S))
+            before = wanted[-1].at
+            yield ReadLine(text=read.text, lines=wanted)
+
+
+def parse_speed(text: str) -> float:
+    """Read `2x`, `0.5x` or `2`.
+
+    Raises:
+        UsageError: it is no positive number.
+    """
+    try:
+        speed = float(text.removesuffix("x"))
+    except ValueError:
+        speed = math.nan
+    if math.isfinite(speed) and speed > 0:
+        return speed
+    raise UsageError(f"--speed: wanted a positive number such as 2x or 0.5x, found {text!r}")
+
+
+def parse_types(texts: Iterable[str]) -> frozenset[str]:
+    """Read types of events, separated by commas.
+
+    Raises:
+        UsageError: one is not known.
+    """
+    found = [each.strip() for text in texts for each in text.split(",")]
+    for name in found:
+        if name not in EVENT_TYPES:
+            known = ", ".join(EVENT_TYPES)
+            raise UsageError(
+                f"--filter: wanted types of events, separated by commas, found {name!r}; there are {known}"
+            )
+    return frozenset(found)
+
+
+def find_recording(parent: Path, source: Path) -> Path:
+    """Return the `events.jsonl`, or the bundle, that a path or the id of a session names.
+
+    Raises:
+        SessionMissingError: neither is there.
+    """
+    named = next((folder.root for folder in session_folders(parent) if folder.name == str(source)), None)
+    place = named or source
+    if place.is_dir() and (place / EVENTS_FILE).exists():
+        return place / EVENTS_FILE
+    if place.is_file() or any((place / name).is_file() for name in (TRACE_FILE, JOURNAL_FILE)):
+        return place
+    found = "a folder with neither events.jsonl nor trace.json" if place.is_dir() else "nothing of this name"
+    message = f"{source}: wanted a session, a folder with events or a bundle, found {found}; run `eikon debug sessions`"
+    raise SessionMissingError(message)
+
+
+def recorded_lines(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine]:
+    """Yield the events of a recording; `note` is told how it ends, where it ends without an end.
+
+    Raises:
+        EventsError: the events cannot be read.
+        TraceError: the bundle cannot be read.
+    """
+    if path.suffix == ".jsonl" and path.name != JOURNAL_FILE:
+        yield from _from_events(path, note)
+        return
+    for line in events_of_bundle(open_bundle(path)):
+        yield ReadLine(text=line.model_dump_json(), lines=(line,))
+
+
+def _from_events(path: Path, note: Callable[[str], None]) -> Iterator[ReadLine]:
+    reader = EventsReader(str(path))
+    try:
+        with path.open("rb", buffering=0) as file:
+            while data := file.read(_CHUNK):
+                yield from reader.feed(data)
+    except OSError as error:
+        raise EventsError(f"{path}: the events cannot be read ({error.strerror}); check the path") from error
+    last, torn = reader.finish()
+    if last is not None:
+        yield last
+    if torn is not None:
+        note(torn)
+    if not reader.has_ended:
+        note(f"{path}: there is no run_end: the session goes on, or was killed")

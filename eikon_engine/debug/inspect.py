@@ -1,0 +1,252 @@
+"""Look at a mission that stands still; the steps that come find everything as if nobody had."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from eikon_engine.browser.bind import Readiness
+from eikon_engine.browser.console import console_of
+from eikon_engine.browser.matches import matches_in
+from eikon_engine.browser.perform.deed import require_page
+from eikon_engine.browser.stored import stored_values
+from eikon_engine.browser.target_now import target_now
+from eikon_engine.debug.inspection import (
+    Inspection,
+    Location,
+    ShownItem,
+    ShownMatch,
+    ShownMessage,
+    ShownPage,
+    ShownPicture,
+    ShownStep,
+    ShownTarget,
+)
+from eikon_engine.divergence.candidates import candidates
+from eikon_engine.errors import BrowserDiedError, PageMissingError
+from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+from eikon_engine.replay.label import step_label
+from eikon_engine.trace.actions import Assert, AssertUrl, Click, Drag, SelectorCondition, WaitFor
+from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.dom import render_html
+from eikon_engine.trace.dom.stored import store_snapshot
+from eikon_engine.trace.execution import SkillUsage
+from eikon_engine.trace.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.browser.observe import Sight
+    from eikon_engine.browser.session import Session
+    from eikon_engine.debug.line import Line
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.replay.plan import PlannedStep
+    from eikon_engine.trace.actions import Action
+    from eikon_engine.trace.dom import PageSnapshot
+    from eikon_engine.trace.target import Target
+
+What: TypeAlias = Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"]
+DOM: Final = "dom"
+INSPECTIONS: Final = "inspections"
+
+_UNSEEN: Final = frozenset({"assert", "dispatch_event", "focus", "set_input_files", "wait_for"})
+"""Actions that do not ask whether their target is visible."""
+_ENABLED: Final = frozenset(
+    {"check", "click", "double_click", "download", "fill", "select_option", "set_input_files", "set_value", "type",
+     "uncheck"}
+)  # fmt: skip
+"""Actions whose target must not be disabled."""
+
+
+async def inspect(line: Line, what: What, folder: Path, page: int = 0) -> Inspection:
+    """Take down what is asked for; snapshots go to `dom` below `folder`, files to look at to `inspections`.
+
+    `page` is whose picture is taken, and whose DOM where that alone is asked for.
+
+    Raises:
+        PageMissingError: that page is not open, and nothing but it is asked for.
+        BrowserDiedError: the browser went away.
+        OutputError: a file cannot be written.
+    """
+    return await _Inspecting(line, what, folder, page).inspection()
+
+
+async def locate(line: Line, selector: str, page: int = 0, frame: str = "") -> Location:
+    """Say what a selector matches now, by the engine that binds targets.
+
+    Raises:
+        PageMissingError: the page, or its frame, is not open.
+        ActionError: the selector is none, or the page does not answer.
+        BrowserDiedError: the browser went away.
+    """
+    seen = await matches_in(line.session, selector, page, frame)
+    return Location(
+        selector=line.session.redactor.text(selector),
+        page=seen.page,
+        frame=seen.frame,
+        count=seen.count,
+        visible=sum(each.is_visible for each in seen.shown),
+        matches=tuple(ShownMatch(**asdict(each)) for each in seen.shown),
+    )
+
+
+class _Inspecting:
+    """One look."""
+
+    def __init__(self, line: Line, what: What, folder: Path, page: int) -> None:
+        self._line = line
+        self._what = what
+        self._folder = folder
+        self._page = page
+
+    async def inspection(self) -> Inspection:
+        line, session = self._line, self._line.session
+        if self._what in {"page", "screenshot"}:
+            require_page(session, self._page)
+        asks = self._asks
+        sight = await line.look() if asks("page") or asks("next") else line.sight
+        inspection = Inspection(
+            iteration=line.iteration,
+            step_count=line.step_count,
+            touched=line.touched,
+            pages=self._pages(sight) if asks("page") else None,
+            picture=await self._picture() if asks("screenshot") else None,
+            next=await self._next(line.next, sight) if asks("next") and line.next is not None else None,
+            network=line.worker.network() if asks("network") else None,
+            storage=await _storage(session) if asks("storage") else None,
+            console=await _console(session) if asks("console") else None,
+            divergences=_divergences(line) if asks("divergences") else None,
+        )
+        if session.ledger.crashed:
+            message = "the browser went away while it was looked at"
+            raise BrowserDiedError(message)
+        return inspection
+
+    def _asks(self, part: What) -> bool:
+        return self._what in {"all", part}
+
+    def _pages(self, sight: Sight) -> tuple[ShownPage, ...]:
+        pages = (each for each in sight.observation.pages if self._what == "all" or each.page == self._page)
+        store = BlobStore(self._folder / DOM)
+        shown = []
+        for each in pages:
+            snapshot = sight.snapshots[each.page]
+            html = render_html(snapshot.main, frames=snapshot.frames, base_url=snapshot.main.url)
+            shown.append(
+                ShownPage(
+                    observation=each.model_copy(update={"snapshot": store_snapshot(store, snapshot)}),
+                    html=self._keep(each.page, html.encode(errors="replace"), "html"),
+                )
+            )
+        return tuple(shown)
+
+    async def _picture(self) -> ShownPicture:
+        picture = await self._line.worker.picture(self._page)
+        if picture is not None:
+            return ShownPicture(page=self._page, path=self._keep(self._page, picture, "png"))
+        is_open = self._line.session.page(self._page) is not None
+        problem = "the page does not paint, or goes to another document" if is_open else "the page is not open"
+        return ShownPicture(page=self._page, path=None, problem=problem)
+
+    async def _next(self, planned: PlannedStep, sight: Sight) -> ShownStep:
+        step = planned.step
+        if isinstance(step, SkillUsage):
+            return ShownStep(
+                iteration=planned.position,
+                id=step.id,
+                kind="skill",
+                tool=step.skill,
+                label=step_label(step),
+                input=dict(step.parameters),
+                subgoal=planned.subgoal.id,
+                page=None,
+                expected=step.result,
+            )
+        return ShownStep(
+            iteration=planned.position,
+            id=step.id,
+            kind="action",
+            tool=step.action.type,
+            label=step_label(step),
+            input=step.action.model_dump(mode="json"),
+            subgoal=planned.subgoal.id,
+            page=step.action.page,
+            targets=await self._targets(step.action, sight),
+            requests=() if step.observation is None else step.observation.requests,
+            expected=step.result,
+        )
+
+    async def _targets(self, action: Action, sight: Sight) -> tuple[ShownTarget, ...]:
+        snapshot = sight.snapshots.get(action.page)
+        return tuple([await self._target(action, *each, snapshot) for each in _targets_of(action)])
+
+    async def _target(
+        self,
+        action: Action,
+        role: Literal["target", "to", "condition"],
+        target: Target,
+        snapshot: PageSnapshot | None,
+    ) -> ShownTarget:
+        forced = isinstance(action, Click) and action.force
+        readiness = Readiness(visible=action.type not in _UNSEEN, enabled=action.type in _ENABLED and not forced)
+        try:
+            now = await target_now(self._line.session, action.page, target, readiness)
+            count, matches, problem = now.count, now.matches, now.problem
+        except PageMissingError as error:
+            count, matches, problem = 0, (), error.message
+        problem = None if role == "condition" else problem
+        alike = None
+        if problem is not None and target.identity is not None and snapshot is not None:
+            alike = candidates(target.identity, snapshot)
+        return ShownTarget(
+            role=role,
+            selector=str(target),
+            identity=target.identity,
+            count=count,
+            matches=matches,
+            problem=problem,
+            candidates=alike,
+        )
+
+    def _keep(self, page: int, content: bytes, ending: str) -> str:
+        """Write a file whose name says what it shows, and that another look does not change."""
+        digest = hashlib.sha256(content).hexdigest()[:12]
+        relative = f"{INSPECTIONS}/{self._line.iteration:03d}-page-{page}-{digest}.{ending}"
+        path = self._folder / relative
+        if not path.exists():
+            write_whole(path, content)
+        return relative
+
+
+async def _storage(session: Session) -> tuple[ShownItem, ...]:
+    return tuple(ShownItem(**asdict(each)) for each in await stored_values(session))
+
+
+async def _console(session: Session) -> tuple[ShownMessage, ...]:
+    return tuple(ShownMessage(**asdict(each)) for each in await console_of(session))
+
+
+def _divergences(line: Line) -> tuple[Divergence, ...]:
+    outcomes = (each.outcome for each in line.outcomes)
+    return tuple(
+        found for each in outcomes if isinstance(each, ActionOutcome | SkillOutcome) for found in each.divergences
+    )
+
+
+def _targets_of(action: Action) -> Iterator[tuple[Literal["target", "to", "condition"], Target]]:
+    """Name the targets of an action."""
+    if isinstance(action, WaitFor):
+        if isinstance(action.condition, SelectorCondition):
+            yield "condition", action.condition.target
+        return
+    if isinstance(action, Assert):
+        if not isinstance(action.expectation, AssertUrl):
+            yield "condition", action.expectation.target
+        return
+    target = getattr(action, "target", None)
+    if target is not None:
+        yield "target", target
+    if isinstance(action, Drag):
+        yield "to", action.to

@@ -1,0 +1,123 @@
+"""Tell people what an inspection found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from eikon_engine.debug.inspection import (
+        Inspection,
+        Location,
+        ShownItem,
+        ShownMessage,
+        ShownPage,
+        ShownPicture,
+        ShownStep,
+        ShownTarget,
+    )
+    from eikon_engine.outcome.outcomes import NetworkOutcome
+
+
+def render_inspection(seen: Inspection) -> str:
+    """Return lines about everything that was asked for."""
+    return _text(_inspection(seen))
+
+
+def render_location(found: Location) -> str:
+    """Return a line that counts what matches, and one for each that is shown."""
+    return _text(_location(found))
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{printable(line.replace(chr(10), ' '))}\n" for line in lines)
+
+
+def _inspection(seen: Inspection) -> Iterator[str]:
+    touched = "; JavaScript was run by hand on the way" if seen.touched else ""
+    yield f"{seen.iteration} of {counted(seen.step_count, 'step')} done{touched}"
+    if seen.next is not None:
+        yield from _step(seen.next)
+    for page in seen.pages or ():
+        yield from _page(page)
+    if seen.picture is not None:
+        yield _picture(seen.picture)
+    if seen.network is not None:
+        yield from _network(seen.network)
+    if seen.storage is not None:
+        yield from _storage(seen.storage)
+    if seen.console is not None:
+        yield from _console(seen.console)
+    if seen.divergences is not None:
+        yield f"divergences so far: {len(seen.divergences) or 'none'}"
+        for found in seen.divergences:
+            yield f"  {found.subgoal} {found.sequence:03d} {found.code}: {found.message}"
+
+
+def _step(step: ShownStep) -> Iterator[str]:
+    yield f"next: {step.iteration} {step.label} [{step.id}, {step.subgoal}]"
+    for target in step.targets:
+        yield from _target(target)
+    if step.expected.kind != "ok":
+        yield f"  is expected to be {step.expected.kind}"
+    for key in step.requests:
+        yield f"  made when recorded: {key.partition(' sha256:')[0]}"
+
+
+def _target(target: ShownTarget) -> Iterator[str]:
+    matches = f": {', '.join(target.matches)}" if target.matches else ""
+    yield f"  {target.role} {target.selector} matches {counted(target.count, 'element')} now{matches}"
+    if target.problem is not None:
+        yield f"    would not bind now: {target.problem}"
+    for each in target.candidates or ():
+        yield f"    did you mean {each}?"
+
+
+def _page(page: ShownPage) -> Iterator[str]:
+    seen = page.observation
+    yield f"page {seen.page}: {seen.title or 'without a title'}, {seen.url}"
+    yield f"  DOM of {counted(len(seen.frames), 'frame')}: {page.html}"
+
+
+def _picture(picture: ShownPicture) -> str:
+    return f"picture of page {picture.page}: {picture.path or f'none, {picture.problem}'}"
+
+
+def _network(network: NetworkOutcome) -> Iterator[str]:
+    failed = "" if network.failed is None else f", {len(network.failed)} failed"
+    yield (
+        f"network: {network.served} served from the recording, {len(network.misses)} not in it, "
+        f"{len(network.unused)} of it not asked for yet{failed}"
+    )
+    for miss in network.misses:
+        yield f"  not in the recording: {miss.key}"
+    for failure in network.failed or ():
+        yield f"  failed: {failure}"
+
+
+def _storage(items: Sequence[ShownItem]) -> Iterator[str]:
+    yield f"storage: {counted(len(items), 'item')}"
+    for item in items:
+        page = "" if item.page is None else f" of page {item.page}"
+        yield f"  {item.kind}{page} {item.place}: {item.name} = {item.value}"
+
+
+def _console(messages: Sequence[ShownMessage]) -> Iterator[str]:
+    yield f"console: {counted(len(messages), 'message')}"
+    for message in messages:
+        place = f" ({message.place})" if message.place else ""
+        yield f"  page {message.page} {message.kind}: {message.text}{place}"
+
+
+def _location(found: Location) -> Iterator[str]:
+    frame = f", frame {found.frame}" if found.frame else ""
+    shown = "" if found.count == len(found.matches) else f"; the first {len(found.matches)}:"
+    yield f"{found.selector} matches {counted(found.count, 'element')} of page {found.page}{frame}{shown}"
+    for match in found.matches:
+        left, top, width, height = match.box
+        place = f"{width:g} x {height:g} at {left:g}, {top:g}" if match.is_visible else "hidden"
+        yield f"  {match.description} ({place})"

@@ -1,0 +1,43 @@
+"""How many steps of the mission an event comes after, told from the stream of events alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.debug_events import BranchSwitched, BreakpointHit, Paused, Resumed, Rewound
+from eikon_engine.outcome.events import ActionStart, ActionTaken, ObservationMade, SkillUsed
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.events import Event
+
+
+class Iterations:
+    """Count the steps of a run while its events are read, in the order in which they happened."""
+
+    def __init__(self) -> None:
+        """Begin before the first step."""
+        self._step: tuple[str, int] | None = None
+        self._iteration = 0
+
+    def at(self, event: Event) -> int:
+        """Return the iteration that an event belongs to: of the step it tells of, or the last one that began.
+
+        What a breakpoint stops belongs to the step before which it does.
+        """
+        match event:
+            case Rewound() | BranchSwitched() | Paused() | Resumed():
+                self._step, self._iteration = None, event.iteration
+            case BreakpointHit(context=context):
+                return context.iteration
+            case ActionStart() | ObservationMade():
+                self._began(event.subgoal, event.sequence)
+            case ActionTaken() | SkillUsed():
+                self._began(event.subgoal, event.outcome.sequence)
+            case _:
+                pass
+        return self._iteration
+
+    def _began(self, subgoal: str, sequence: int) -> None:
+        if self._step != (subgoal, sequence):
+            self._step = (subgoal, sequence)
+            self._iteration += 1

@@ -1,0 +1,236 @@
+"""A mission under way in a session: its branches, the ways that led there, and where it stands."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.walk import Walk
+from eikon_engine.debug.breakpoints import BreakpointTable
+from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.results import Stand
+from eikon_engine.debug.selector_watch import look_for
+from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
+from eikon_engine.errors import SessionError
+from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
+from eikon_engine.outcome.events import verdict_of
+from eikon_engine.outcome.verdict import worst
+from eikon_engine.replay.label import step_label
+from eikon_engine.trace.patch import SetObservation
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+    from datetime import datetime
+
+    from eikon_engine.debug.branches.by_hand import HandTaking
+    from eikon_engine.debug.checkpoint import SavedCheckpoint
+    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.lines import Lines
+    from eikon_engine.debug.place_in_timeline import Place
+    from eikon_engine.debug.selector_watch import Sighting
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.timeline import CheckpointEntry
+    from eikon_engine.debug.way import Way
+    from eikon_engine.outcome.debug_events import PauseReason
+    from eikon_engine.outcome.event_log import EventLog
+    from eikon_engine.outcome.events import Event
+    from eikon_engine.outcome.outcomes import Verdict
+
+
+class Journey:
+    """Hold what a session has in hand; mutable, because it is under way.
+
+    Whatever changes the timeline writes it: what a killed process leaves is what was true at its last step.
+    """
+
+    def __init__(self, folder: SessionFolder, lines: Lines, line: Line, now: Callable[[], datetime]) -> None:
+        """Stand with `line` before the first step of the recording."""
+        self.walk: Walk | None = None
+        """What teaches the active branch; None on the recording itself."""
+        self.hand: HandTaking | None = None
+        """What hears a person in the pages; None while nobody acts in them."""
+        self.folder = folder
+        self.lines = lines
+        self.line = line
+        self.now = now
+        self.table = BreakpointTable()
+        self.sightings: Mapping[str, Sighting] = {}
+        """What the selectors of breakpoints match here."""
+        self.ways: dict[str, Way] = {MAIN_BRANCH: line.way}
+        trace = line.bundle.trace
+        self.timeline = Timeline(
+            session_id=folder.name,
+            mission_id=trace.mission_id,
+            branches=(
+                Branch(
+                    name=MAIN_BRANCH,
+                    created=now(),
+                    bundle=str(line.bundle.root.absolute()),
+                    step_count=line.step_count,
+                ),
+            ),
+        )
+        self.reason: PauseReason = "start"
+        self.detail = ""
+        self._log: EventLog | None = None
+
+    def begin(self, log: EventLog) -> None:
+        """Tell of everything from here on in this log."""
+        self._log = log
+        self.keep(self.timeline)
+
+    def tell(self, event: Event) -> None:
+        """Write an event.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        if self._log is None:
+            message = "a session tells of something before it has begun"
+            raise SessionError(message)
+        self._log.take(event)
+
+    @property
+    def active(self) -> Branch:
+        """Return the branch on which the session is."""
+        return self.timeline.active
+
+    @property
+    def way(self) -> Way:
+        """Return the way that led here."""
+        return self.ways[self.timeline.active_branch]
+
+    @property
+    def next(self) -> str | None:
+        """Say what the next step does; None at the end."""
+        planned = self.line.next
+        return None if planned is None else step_label(planned.step)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Return what the branch has come to so far; None before the first step."""
+        return worst(map(verdict_of, self.line.outcomes)) if self.line.outcomes else None
+
+    @property
+    def stand(self) -> Stand:
+        """Say where the session stands."""
+        return Stand(
+            branch=self.active.name,
+            iteration=self.line.iteration,
+            step_count=self.line.step_count,
+            next=self.next,
+            reason=self.reason,
+            detail=self.detail,
+            verdict=self.verdict,
+        )
+
+    def keep(self, timeline: Timeline) -> None:
+        """Take over a changed timeline, and write it.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        self.timeline = timeline
+        self.folder.write_timeline(timeline)
+
+    def pause(self, reason: PauseReason, detail: str = "") -> Stand:
+        """Stand still, and tell of it."""
+        self.reason, self.detail = reason, detail
+        stand = self.stand
+        self.tell(Paused(reason=reason, branch=stand.branch, iteration=stand.iteration, next=stand.next, detail=detail))
+        return stand
+
+    async def advance(self) -> AsyncIterator[Event]:
+        """Do the next step of the active branch, and yield what happens.
+
+        Raises:
+            UsageError: all steps are done.
+            BrowserDiedError: the browser went away, or does not answer.
+        """
+        async with aclosing(self.walk.advance() if self.walk else self.line.advance()) as events:
+            async for event in events:
+                yield event
+        self.note_way()
+
+    def note_way(self) -> None:
+        """Take down what was done on the active branch."""
+        bundle = self.walk.branch.bundle if self.walk is not None else self.line.bundle
+        self.ways[self.active.name] = replace(self.line.way, bundle=bundle)
+        self.keep(self.timeline.with_branch(self._here()))
+
+    def settle(self) -> None:
+        """Let the active branch know everything that came; to be called before another line may take its place.
+
+        Raises:
+            OutputError: the branch cannot be written.
+        """
+        if self.walk is not None:
+            self.walk.settle()
+            self.note_way()
+
+    def stand_at(self, line: Line, name: str) -> None:
+        """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
+        self.line = line
+        self.timeline = self.timeline.model_copy(update={"active_branch": name})
+        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(self.folder.branches / name))
+        self.note_way()
+
+    def way_to(self, place: Place) -> Way:
+        """Return the way to a moment of the active branch: as it was when its checkpoint was made, if it has one.
+
+        Raises:
+            CheckpointError: the checkpoint is lost, or was changed by hand.
+        """
+        if place.checkpoint is None:
+            return self.way.until(place.iteration)
+        owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
+        return self.saved_checkpoint(owner, place.checkpoint).way(self.way.bundle)
+
+    def saved_checkpoint(self, owner: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
+        """Read a checkpoint of a branch, and prove that nothing of it was changed.
+
+        Raises:
+            CheckpointError: something was, or it is lost.
+        """
+        path = checkpoint_file(self.folder.checkpoints, entry.id)
+        return read_checkpoint(path, self.ways[owner.name].bundle.trace)
+
+    def drop_branch(self, name: str) -> None:
+        """Forget a branch, and its checkpoints."""
+        gone = self.timeline.branch(name)
+        left = tuple(branch for branch in self.timeline.branches if branch.name != name)
+        self.ways.pop(name, None)
+        self.keep(self.timeline.model_copy(update={"branches": left}))
+        for entry in gone.checkpoints if gone is not None else ():
+            delete_checkpoint(self.folder.checkpoints, entry.id)
+
+    async def look_for_selectors(self) -> None:
+        """See what the selectors of breakpoints match here."""
+        self.sightings = await look_for(self.line.session, self.table.selectors)
+
+    def _here(self) -> Branch:
+        """Return the active branch as it is now."""
+        line, fork = self.line, self.active.fork_iteration
+        return self.active.model_copy(
+            update={
+                "iteration": line.iteration,
+                "step_count": line.step_count,
+                "steps": tuple(self._entries(fork)),
+                "verdict": self.verdict if line.next is None else None,
+            }
+        )
+
+    def _entries(self, fork: int) -> Iterator[StepEntry]:
+        """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
+        operations = self.walk.branch.file.patch.operations if self.walk is not None else ()
+        learnt = {each.action for each in operations if isinstance(each, SetObservation)}
+        for planned, event in zip(self.line.steps[fork:], self.line.outcomes[fork:], strict=False):
+            yield StepEntry(
+                iteration=planned.position,
+                id=planned.step.id,
+                label=step_label(planned.step),
+                verdict=verdict_of(event),
+                is_new=planned.step.id in learnt,
+            )

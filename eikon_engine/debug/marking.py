@@ -1,0 +1,197 @@
+"""Checkpoints of a journey: made by hand, by themselves, and dropped by policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.debug.checkpoint import CheckpointName, delete_checkpoint, make_checkpoint
+from eikon_engine.debug.parking import Berth
+from eikon_engine.debug.place_in_timeline import find_checkpoint, on_the_way
+from eikon_engine.debug.pruning import PrunePolicy, prune
+from eikon_engine.debug.results import Marked
+from eikon_engine.debug.timeline import CheckpointEntry
+from eikon_engine.errors import BranchError, BrowserDiedError, EikonError, UsageError
+from eikon_engine.outcome.debug_events import Checkpoint
+from eikon_engine.outcome.events import DivergenceFound, Note, verdict_of
+
+if TYPE_CHECKING:
+    from eikon_engine.debug.checkpoint import SavedCheckpoint
+    from eikon_engine.debug.journey import Journey
+    from eikon_engine.debug.line import Line
+    from eikon_engine.debug.timeline import Branch
+    from eikon_engine.outcome.debug_events import CheckpointReason
+    from eikon_engine.outcome.events import Event
+
+DEFAULT_INTERVAL: Final = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marking:
+    """When a session makes checkpoints by itself, and which ones it keeps."""
+
+    interval: int = DEFAULT_INTERVAL
+    """After so many steps without one; 0 for never."""
+    policy: PrunePolicy = field(default_factory=PrunePolicy)
+
+
+async def create(journey: Journey, label: str) -> Marked:
+    """Make a checkpoint where the session stands, since somebody asked for it.
+
+    Raises:
+        UsageError: the label is one by which another checkpoint is found.
+        OutputError: it cannot be written.
+    """
+    taken = next((each for _, each in journey.timeline.checkpoints() if label and label in {each.label, each.id}), None)
+    if taken is not None:
+        message = f"checkpoint create: wanted a new label, found {label!r}, which is that of {taken.id}"
+        raise UsageError(f"{message}; choose another one")
+    entry = await _make(journey, journey.line, label, "manual")
+    return Marked(change="created", branch=journey.active.name, checkpoint=entry)
+
+
+def delete(journey: Journey, name: str) -> Marked:
+    """Delete a checkpoint.
+
+    Raises:
+        CheckpointMissingError: there is none.
+        BranchError: a branch begins at it.
+        CheckpointError: its files cannot be deleted.
+    """
+    branch, entry = find_checkpoint(journey.timeline, name, "checkpoint delete")
+    begun = next((each.name for each in journey.timeline.branches if each.fork_point == entry.id), None)
+    if begun is not None:
+        message = f"checkpoint delete: wanted one at which no branch begins, found {entry.id}, at which {begun} does"
+        raise BranchError(f"{message}; delete the branch first")
+    _drop(journey, (entry,))
+    return Marked(change="deleted", branch=branch.name, checkpoint=entry)
+
+
+async def before_step(journey: Journey) -> SavedCheckpoint | None:
+    """Write down where the session stands, if its last step diverged: the next one may do so, too.
+
+    Coming back to this moment, through steps that diverge, would take long. Nobody is told before it is of use.
+    """
+    last = journey.line.outcomes[-1:]
+    if not last or verdict_of(last[0]) != "diverged" or _is_marked(journey, journey.line.iteration):
+        return None
+    return await make_checkpoint(journey.line, journey.folder.checkpoints, _name(journey, "", "divergence"))
+
+
+async def after_step(
+    journey: Journey, marking: Marking, before: SavedCheckpoint | None, events: tuple[Event, ...]
+) -> None:
+    """Make the checkpoints that a session makes by itself after a step, and drop those that are too many.
+
+    `before` is what was written down before the step.
+    """
+    diverged = any(isinstance(event, DivergenceFound) for event in events)
+    made = False
+    if diverged and before is not None:
+        _place(journey, before, journey.line)
+        made = True
+    elif before is not None:
+        delete_checkpoint(journey.folder.checkpoints, before.id)
+    elif diverged:
+        made = await _before_the_divergence(journey)
+    if _is_due(journey, marking):
+        await _make(journey, journey.line, "", "automatic")
+        made = True
+    if made:
+        entries = tuple(entry for _, entry in journey.timeline.checkpoints())
+        forked = {branch.fork_point for branch in journey.timeline.branches if branch.fork_point is not None}
+        _drop(journey, prune(entries, forked, marking.policy))
+
+
+def berths(journey: Journey) -> tuple[Berth, ...]:
+    """Return the places at which lines are wanted: the checkpoints on the way here, the newest first."""
+    here = journey.line.iteration
+    entries = [entry for _, entry in on_the_way(journey.timeline, journey.active) if entry.iteration <= here]
+    entries.sort(key=lambda entry: (entry.timestamp, entry.id), reverse=True)
+    iterations = dict.fromkeys(entry.iteration for entry in entries)
+    return tuple(Berth(way=journey.way.until(iteration), iteration=iteration) for iteration in iterations)
+
+
+async def keep_place(journey: Journey) -> tuple[Branch, CheckpointEntry]:
+    """Return a checkpoint where the session stands, with its branch; one is made if there is none."""
+    here = journey.line.iteration
+    is_touched = any(each.iteration == here for each in journey.line.evaluations)
+    for owner, entry in on_the_way(journey.timeline, journey.active):
+        if entry.iteration == here and not is_touched:
+            return owner, entry
+    return journey.active, await _make(journey, journey.line, "", "automatic")
+
+
+async def _before_the_divergence(journey: Journey) -> bool:
+    """Make a checkpoint before the step that diverged, on a line of its own, which waits there."""
+    before = journey.line.iteration - 1
+    if _is_marked(journey, before):
+        return False
+    try:
+        arrived = await journey.lines.at(journey.way.until(before), before)
+    except BrowserDiedError:
+        raise
+    except EikonError as error:
+        journey.tell(Note(text=f"no checkpoint before the divergence: {error.message}"))
+        return False
+    await _make(journey, arrived.line, "", "divergence")
+    journey.lines.parking.add(arrived.line)
+    return True
+
+
+def _is_due(journey: Journey, marking: Marking) -> bool:
+    passed = (each.iteration for _, each in on_the_way(journey.timeline, journey.active))
+    here = journey.line.iteration
+    last = max((iteration for iteration in passed if iteration <= here), default=0)
+    return marking.interval > 0 and here - last >= marking.interval
+
+
+def _is_marked(journey: Journey, iteration: int) -> bool:
+    """Say whether a checkpoint is there, on the way of the active branch."""
+    return any(each.iteration == iteration for _, each in on_the_way(journey.timeline, journey.active))
+
+
+async def _make(journey: Journey, line: Line, label: str, reason: CheckpointReason) -> CheckpointEntry:
+    saved = await make_checkpoint(line, journey.folder.checkpoints, _name(journey, label, reason))
+    return _place(journey, saved, line)
+
+
+def _name(journey: Journey, label: str, reason: CheckpointReason) -> CheckpointName:
+    return CheckpointName(label=label, branch=journey.active.name, reason=reason, now=journey.now())
+
+
+def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEntry:
+    """Put a checkpoint into the timeline of the active branch, and tell of it."""
+    active = journey.active
+    entry = CheckpointEntry(
+        id=saved.id, label=saved.label, iteration=saved.iteration, reason=saved.reason, timestamp=saved.timestamp
+    )
+    placed = sorted((*active.checkpoints, entry), key=lambda each: (each.iteration, each.timestamp))
+    journey.keep(journey.timeline.with_branch(active.model_copy(update={"checkpoints": tuple(placed)})))
+    last = line.plan_step(saved.iteration)
+    journey.tell(
+        Checkpoint(
+            id=saved.id,
+            subgoal="" if last is None else last.subgoal.id,
+            sequence=0 if last is None else last.step.sequence,
+            label=saved.label,
+            iteration=saved.iteration,
+            branch=active.name,
+            reason=saved.reason,
+        )
+    )
+    return entry
+
+
+def _drop(journey: Journey, dropped: tuple[CheckpointEntry, ...]) -> None:
+    """Take checkpoints out of the timeline, then from the disk."""
+    if not dropped:
+        return
+    gone = {entry.id for entry in dropped}
+    timeline = journey.timeline
+    for branch in timeline.branches:
+        left = tuple(entry for entry in branch.checkpoints if entry.id not in gone)
+        timeline = timeline.with_branch(branch.model_copy(update={"checkpoints": left}))
+    journey.keep(timeline)
+    for entry in dropped:
+        delete_checkpoint(journey.folder.checkpoints, entry.id)

@@ -1,0 +1,119 @@
+"""Which places of a timeline words such as a label, an id or a number mean; and what going there would discard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import BranchError, CheckpointMissingError, UsageError
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A moment of a branch."""
+
+    iteration: int
+    checkpoint: CheckpointEntry | None = None
+    """None for a moment that has no name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a branch loses by going back."""
+
+    steps: int
+    checkpoints: tuple[CheckpointEntry, ...]
+
+    def __str__(self) -> str:
+        """Read as what is lost."""
+        also = f" and {counted(len(self.checkpoints), 'checkpoint')}" if self.checkpoints else ""
+        return f"{counted(self.steps, 'step')}{also}"
+
+
+def find_checkpoint(timeline: Timeline, name: str, what: str) -> tuple[Branch, CheckpointEntry]:
+    """Return a checkpoint by id, or by a label that only one has, and its branch.
+
+    Raises:
+        CheckpointMissingError: there is none.
+        UsageError: several have this label.
+    """
+    every = tuple(timeline.checkpoints())
+    for branch, entry in every:
+        if entry.id == name:
+            return branch, entry
+    labelled = [(branch, entry) for branch, entry in every if entry.label == name and name]
+    match labelled:
+        case [only]:
+            return only
+        case []:
+            known = ", ".join(entry.id + (f" {entry.label!r}" if entry.label else "") for _, entry in every[-5:])
+            there = f"there are {known}" if known else "there is none"
+            raise CheckpointMissingError(f"{what}: wanted a checkpoint of the session, found {name!r}; {there}")
+        case _:
+            ids = " and ".join(entry.id for _, entry in labelled)
+            raise UsageError(f"{what}: wanted one checkpoint, found {ids} with the label {name!r}; name one by its id")
+
+
+def demand_branch(timeline: Timeline, name: str, what: str) -> Branch:
+    """Return a branch by name.
+
+    Raises:
+        BranchError: there is none.
+    """
+    found = timeline.branch(name)
+    if found is None:
+        known = ", ".join(each.name for each in timeline.branches)
+        raise BranchError(f"{what}: wanted a branch of the session, found {name!r}; there are {known}")
+    return found
+
+
+def place_of(timeline: Timeline, checkpoint: str | None, iteration: int | None, what: str = "rewind") -> Place:
+    """Return the moment of the active branch that a checkpoint or a number of steps names.
+
+    Raises:
+        CheckpointMissingError: there is no such checkpoint.
+        BranchError: the checkpoint is of a branch whose steps the active one does not have.
+        UsageError: neither is named, or both are; the branch has not come so far.
+    """
+    active = timeline.active
+    if (checkpoint is None) == (iteration is None):
+        found = "neither" if checkpoint is None else "both"
+        raise UsageError(f"{what}: wanted a checkpoint or --iteration, found {found}; give one of the two")
+    if checkpoint is not None:
+        branch, entry = find_checkpoint(timeline, checkpoint, what)
+        if entry not in tuple(each for _, each in on_the_way(timeline, active)):
+            message = f"{what}: {entry.id} is a checkpoint of branch {branch.name}, and not on the way of {active.name}"
+            raise BranchError(f"{message}; switch to {branch.name} first")
+        return Place(entry.iteration, entry)
+    assert iteration is not None  # noqa: S101 - one of the two is there
+    at = next((each for _, each in on_the_way(timeline, active) if each.iteration == iteration), None)
+    if at is None and not 0 <= iteration <= active.iteration:
+        message = f"{what}: wanted an iteration from 0 to {active.iteration}, which {active.name} has done"
+        raise UsageError(f"{message}, found {iteration}; eikon debug timeline shows them")
+    return Place(iteration, at)
+
+
+def on_the_way(timeline: Timeline, branch: Branch) -> Iterator[tuple[Branch, CheckpointEntry]]:
+    """Yield the checkpoints that a branch passes: its own, and those of its parents up to where it left them."""
+    yield from ((branch, entry) for entry in branch.checkpoints)
+    if branch.parent_branch is None:
+        return
+    parent = demand_branch(timeline, branch.parent_branch, branch.name)
+    for owner, entry in on_the_way(timeline, parent):
+        if entry.iteration <= branch.fork_iteration:
+            yield owner, entry
+
+
+def lost_by(timeline: Timeline, place: Place) -> Lost:
+    """Return what the active branch loses by going to a place; a checkpoint that another branch begins at stays."""
+    active = timeline.active
+    forks = {each.fork_point for each in timeline.branches}
+    later = tuple(each for each in active.checkpoints if each.iteration > place.iteration and each.id not in forks)
+    steps = max(active.iteration - place.iteration, 0)
+    return Lost(steps, later if steps else ())

@@ -1,0 +1,42 @@
+"""Write a branch of a session for good."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.save import save_patch, save_trace
+from eikon_engine.debug.place_in_timeline import demand_branch
+from eikon_engine.debug.results import Saved
+from eikon_engine.errors import BranchError
+from eikon_engine.outcome.debug_events import MAIN_BRANCH
+
+if TYPE_CHECKING:
+    from eikon_engine.debug.commands import BranchSave
+    from eikon_engine.debug.journey import Journey
+
+
+async def save(journey: Journey, command: BranchSave) -> Saved:
+    """Write a branch as a certified bundle of its own, or as a patch on the original.
+
+    Raises:
+        BranchError: there is no such branch, it is `main`, or it has answers that no patch can bring.
+        OutputError: something is there already, or it cannot be written.
+        EikonError: a replay that certifies could not come to its end.
+    """
+    name = demand_branch(journey.timeline, command.name, "branch save").name
+    if name == MAIN_BRANCH:
+        raise BranchError(f"branch save: {MAIN_BRANCH} is the recording itself; name another branch")
+    journey.settle()
+    branch, output = open_branch(journey.folder.branches / name), Path(command.output)
+    if command.form == "patch":
+        patch = save_patch(branch, output)
+        lines = (f"{output}: {len(patch.operations)} changes; next: eikon trace apply … {output} -o …",)
+        return Saved(path=str(output), lines=lines)
+    replay = journey.lines.replay
+    options = CertifyOptions(browser_path=replay.browser_path, secrets=replay.secrets, variables=replay.variables)
+    report = await save_trace(branch, output, options)
+    found = tuple(report.notes) if report.accepted else (f"not certified: {report.status}; eikon certify tells why",)
+    return Saved(path=str(output), lines=(f"{output}: a bundle of its own, {report.status}", *found))

@@ -1,0 +1,86 @@
+"""The list of all sessions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.session_folder import session_folders
+from eikon_engine.errors import SessionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from eikon_engine.debug.session_file import SessionFile
+    from eikon_engine.debug.session_folder import SessionFolder, SessionState
+    from eikon_engine.debug.timeline import Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedSession:
+    """One session of the list."""
+
+    name: str
+    state: SessionState | None
+    """None where its files cannot be read."""
+    session: SessionFile | None = None
+    timeline: Timeline | None = None
+    """None where it had not come so far."""
+    problem: str | None = None
+    """What is wrong with its files."""
+
+
+def list_sessions(parent: Path) -> tuple[ListedSession, ...]:
+    """Return all sessions, also those whose files are damaged.
+
+    Raises:
+        SessionError: the folder cannot be read.
+    """
+    return tuple(_listed(folder) for folder in session_folders(parent))
+
+
+def sessions_json(sessions: Iterable[ListedSession]) -> str:
+    """Return the list as a JSON array."""
+    rows = [
+        {
+            "id": each.name,
+            "state": each.state,
+            "session": None if each.session is None else each.session.model_dump(mode="json"),
+            "timeline": None if each.timeline is None else each.timeline.model_dump(mode="json"),
+            "problem": each.problem,
+        }
+        for each in sessions
+    ]
+    return json.dumps(rows, indent=1, ensure_ascii=False) + "\n"
+
+
+def render_sessions(parent: Path, sessions: tuple[ListedSession, ...]) -> str:
+    """Return the list as text, a line each."""
+    if not sessions:
+        return f"no sessions in {parent}; begin one with `eikon debug start --trace …`\n"
+    return "".join(f"{_line(each)}\n" for each in sessions)
+
+
+def _listed(folder: SessionFolder) -> ListedSession:
+    try:
+        session, state = folder.read(), folder.state()
+    except SessionError as error:
+        return ListedSession(name=folder.name, state=None, problem=error.message)
+    try:
+        timeline = folder.read_timeline() if folder.timeline.exists() else None
+    except SessionError as error:
+        return ListedSession(name=folder.name, state=state, session=session, problem=error.message)
+    return ListedSession(name=folder.name, state=state, session=session, timeline=timeline)
+
+
+def _line(each: ListedSession) -> str:
+    if each.session is None:
+        return f"{each.name}  unreadable: {each.problem}"
+    where = ""
+    if each.timeline is not None:
+        active = each.timeline.active
+        where = f", {active.name} at {active.iteration} of {active.step_count}"
+    problem = f"; {each.problem}" if each.problem else ""
+    return f"{each.name}  {each.state}{where}  {each.session.mission_id}: {each.session.mission_text}{problem}"

@@ -1,0 +1,103 @@
+"""Answers of a session as text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.debug.commands import (
+    BranchSave,
+    BreakpointAdd,
+    BreakpointChange,
+    BreakpointClear,
+    BreakpointList,
+    CheckpointCreate,
+    CheckpointDelete,
+    Evaluate,
+    Inspect,
+    Locate,
+    Quit,
+)
+from eikon_engine.debug.inspection import Inspection, Location
+from eikon_engine.debug.inspection_text import render_inspection, render_location
+from eikon_engine.debug.results import JavaScriptRun, Listed, Marked, Saved, Stand
+from eikon_engine.outcome.debug_events import (
+    BranchChanged,
+    BranchCreated,
+    BranchDeleted,
+    BranchSwitched,
+    BreakpointHit,
+    Checkpoint,
+    CommandFailed,
+    CommandRejected,
+    Evaluated,
+    Paused,
+    Resumed,
+    Rewound,
+)
+from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, RunEnd, SkillUsed, SubgoalStart
+from eikon_engine.trace.json_value import canonical_json
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.debug.breakpoints import ListedBreakpoint
+    from eikon_engine.debug.commands import Command
+    from eikon_engine.outcome.events import Event
+
+_SHOWN: Final = (
+    ActionTaken,
+    BranchChanged,
+    BranchCreated,
+    BranchSwitched,
+    BreakpointHit,
+    Checkpoint,
+    DivergenceFound,
+    Note,
+    Rewound,
+    SkillUsed,
+    SubgoalStart,
+)
+_FOLLOWED: Final = (BranchDeleted, CommandFailed, CommandRejected, Evaluated, Paused, Resumed, RunEnd)
+
+
+def is_worth_showing(event: Event) -> bool:
+    """Say whether who waits for an answer wants to see an event; the answer itself tells the rest."""
+    return isinstance(event, _SHOWN)
+
+
+def is_worth_following(event: Event) -> bool:
+    """Say whether who follows a session wants to see an event: also where it pauses, and what it refuses."""
+    return isinstance(event, (*_SHOWN, *_FOLLOWED))
+
+
+def render_result(command: Command, result: JsonValue) -> str:  # noqa: PLR0911 - one case a kind
+    """Return what a command gave back, as lines of text."""
+    text = canonical_json(result)
+    match command:
+        case BreakpointAdd() | BreakpointList() | BreakpointChange() | BreakpointClear():
+            return _breakpoints(Listed.model_validate_json(text).breakpoints)
+        case CheckpointCreate() | CheckpointDelete():
+            return f"{Marked.model_validate_json(text)}\n"
+        case Evaluate():
+            return _evaluated(JavaScriptRun.model_validate_json(text))
+        case Inspect():
+            return render_inspection(Inspection.model_validate_json(text))
+        case Locate():
+            return render_location(Location.model_validate_json(text))
+        case BranchSave():
+            return "".join(f"{line}\n" for line in Saved.model_validate_json(text).lines)
+        case Quit():
+            return "the session has ended\n"
+        case _:
+            return f"{Stand.model_validate_json(text)}\n"
+
+
+def _breakpoints(breakpoints: tuple[ListedBreakpoint, ...]) -> str:
+    return "".join(f"{each}\n" for each in breakpoints) or "no breakpoints\n"
+
+
+def _evaluated(evaluated: JavaScriptRun) -> str:
+    if evaluated.error is not None:
+        return f"failed: {evaluated.error}\nthe state may have changed; checkpoints and branches tell so\n"
+    return f"{json.dumps(evaluated.result, ensure_ascii=False)}\nthe state may have changed; checkpoints tell so\n"

@@ -1,0 +1,219 @@
+"""Ask the breakpoints of a session: before each step, and after it. Pure.
+
+Nothing is asked again at the place where a session stands: who goes on from a breakpoint does the step first. Hits
+carry their breakpoint with its hit counted, for `BreakpointTable.updated`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, assert_never
+
+from eikon_engine.debug.breakpoints import (
+    AtDivergence,
+    AtError,
+    AtIteration,
+    AtPattern,
+    AtRequest,
+    AtSelector,
+    AtSubgoal,
+    AtTool,
+)
+from eikon_engine.debug.stop_patterns import SEARCH_S, Found, first_found
+from eikon_engine.network.keys import BODY_MARK
+from eikon_engine.outcome.debug_events import BreakpointContext, BreakpointHit
+from eikon_engine.outcome.events import ActionTaken, DivergenceFound, ObservationMade, SkillUsed
+from eikon_engine.trace.execution import ActionTrace, Failed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pydantic import JsonValue
+
+    from eikon_engine.debug.breakpoints import Breakpoint, BreakpointTable, Stop
+    from eikon_engine.debug.selector_watch import Changed
+    from eikon_engine.debug.stop_patterns import RequestPattern, TextPattern
+    from eikon_engine.outcome.events import Event
+    from eikon_engine.replay.plan import PlannedStep
+    from eikon_engine.trace.observation import Observation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A breakpoint that stops the session."""
+
+    breakpoint: Breakpoint
+    """With this hit counted."""
+    why: str | None = None
+    """The error, divergence, request or change that it was hit by; None where the step that comes next is why."""
+
+
+def check_before(table: BreakpointTable, planned: PlannedStep, seen: Observation | None) -> tuple[Hit, ...]:
+    """Return the breakpoints that stop the session before a step; `seen` is what its pages showed last."""
+    coming = _Coming(planned, seen)
+    return _hits(table, lambda stop: _before(stop, coming))
+
+
+def check_after(
+    table: BreakpointTable, planned: PlannedStep, events: Sequence[Event], changed: Mapping[str, Changed] | None = None
+) -> tuple[Hit, ...]:
+    """Return the breakpoints that stop the session after a step, whose events are given, before the next one.
+
+    `changed` is what the step did to what selectors match, as `selector_watch.changes` tells it.
+    """
+    done = _Done(planned, events, changed or {})
+    return _hits(table, lambda stop: _after(stop, done))
+
+
+def hit_event(hit: Hit, following: PlannedStep | None, iteration: int, branch: str) -> BreakpointHit:
+    """Tell of a hit at a place where `iteration` steps are done; `following` is None at the end of the mission."""
+    coming = None if following is None else _Coming(following, None)
+    return BreakpointHit(
+        breakpoint=hit.breakpoint.named,
+        context=BreakpointContext(
+            tool_name=coming.tool if coming else None,
+            tool_input=coming.input if coming else None,
+            iteration=iteration + 1,
+            error=hit.why,
+        ),
+        hit_count=hit.breakpoint.hit_count,
+        branch=branch,
+    )
+
+
+class _Coming:
+    """The step that comes next, as breakpoints ask for it."""
+
+    def __init__(self, planned: PlannedStep, seen: Observation | None) -> None:
+        self.planned = planned
+        self._step = planned.step
+        self._seen = seen
+
+    @property
+    def tool(self) -> str:
+        return self._step.action.type if isinstance(self._step, ActionTrace) else self._step.skill
+
+    @cached_property
+    def input(self) -> JsonValue:
+        if isinstance(self._step, ActionTrace):
+            return self._step.action.model_dump(mode="json")
+        return dict(self._step.parameters)
+
+    @cached_property
+    def input_text(self) -> str:
+        return json.dumps(self.input, ensure_ascii=False)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Return everything that a pattern is looked for in: the input, addresses, recorded requests."""
+        return (self.input_text, *self._addresses(), *map(_without_digest, self.requests))
+
+    @cached_property
+    def requests(self) -> tuple[str, ...]:
+        """Return the keys of the requests that were made when the step was recorded."""
+        return _requests(self._step.observation if isinstance(self._step, ActionTrace) else None)
+
+    @property
+    def begins_subgoal(self) -> bool:
+        subgoal = self.planned.subgoal
+        return self._step.sequence == subgoal.steps[0].sequence
+
+    def _addresses(self) -> tuple[str, ...]:
+        if self._seen is None or not isinstance(self._step, ActionTrace):
+            return ()
+        return tuple(page.url for page in self._seen.pages if page.page == self._step.action.page)
+
+
+class _Done:
+    """A step that was done, as breakpoints ask for it."""
+
+    def __init__(self, planned: PlannedStep, events: Sequence[Event], changed: Mapping[str, Changed]) -> None:
+        self.changed = changed
+        self.divergences = [each.divergence for each in events if isinstance(each, DivergenceFound)]
+        self._planned = planned
+        self._events = events
+
+    @property
+    def failure(self) -> str | None:
+        """Say how the step failed; None if it did not."""
+        for each in self._events:
+            if isinstance(each, ActionTaken | SkillUsed) and isinstance(each.outcome.result, Failed):
+                return f"{each.outcome.result.code}: {each.outcome.result.message}"
+        return None
+
+    @cached_property
+    def new_requests(self) -> tuple[str, ...]:
+        """Return the keys of requests that the recording of the step does not have."""
+        step = self._planned.step
+        recorded = set(_requests(step.observation if isinstance(step, ActionTrace) else None))
+        observed = [each.observation for each in self._events if isinstance(each, ObservationMade)]
+        return tuple(key for each in observed for key in _requests(each) if key not in recorded)
+
+
+def _hits(table: BreakpointTable, ask: Callable[[Stop], str | None]) -> tuple[Hit, ...]:
+    asked = ((each, ask(each.stop)) for each in table.enabled)
+    return tuple(
+        Hit(breakpoint=replace(each, hit_count=each.hit_count + 1), why=why or None)
+        for each, why in asked
+        if why is not None
+    )
+
+
+def _before(stop: Stop, coming: _Coming) -> str | None:  # noqa: PLR0911 - one case a kind
+    """Say why a step is stopped at: nothing more than the step itself where the text is empty, not at all if None."""
+    match stop:
+        case AtTool(name=name) if name != coming.tool:
+            return None
+        case AtTool(condition=condition):
+            return "" if condition is None else _found(condition, (coming.input_text,), "")
+        case AtIteration(number=number):
+            return "" if number == coming.planned.position else None
+        case AtPattern(pattern=pattern):
+            return _found(pattern, coming.texts, "")
+        case AtSubgoal(id=name):
+            named = name in {coming.planned.subgoal.subgoal_id, coming.planned.subgoal.id}
+            return "" if named and coming.begins_subgoal else None
+        case AtRequest(pattern=request):
+            return _found(request, coming.requests, "recorded request")
+        case AtError() | AtDivergence() | AtSelector():
+            return None
+        case _:
+            assert_never(stop)
+
+
+def _after(stop: Stop, done: _Done) -> str | None:
+    match stop:
+        case AtError():
+            return done.failure
+        case AtDivergence():
+            return "; ".join(f"{each.code}: {each.message}" for each in done.divergences) or None
+        case AtRequest(pattern=request):
+            return _found(request, done.new_requests, "request that the recording of the step does not have")
+        case AtSelector(selector=selector):
+            changed = done.changed.get(selector)
+            return None if changed is None else str(changed)
+        case AtTool() | AtIteration() | AtPattern() | AtSubgoal():
+            return None
+        case _:
+            assert_never(stop)
+
+
+def _found(pattern: TextPattern | RequestPattern, texts: Sequence[str], what: str) -> str | None:
+    found, text = first_found(pattern, texts)
+    match found:
+        case Found.NO:
+            return None
+        case Found.YES:
+            return f"{what}: {_without_digest(text)}" if what else ""
+        case Found.UNDECIDED:
+            return f"{pattern.source!r} was not decided within {SEARCH_S * 1000:.0f} ms: write it in a simpler way"
+
+
+def _requests(seen: Observation | None) -> tuple[str, ...]:
+    return () if seen is None else seen.requests
+
+
+def _without_digest(key: str) -> str:
+    return key.partition(BODY_MARK)[0]

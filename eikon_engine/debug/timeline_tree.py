@@ -1,0 +1,143 @@
+"""A timeline as it is drawn: each branch with its steps and checkpoints in order, its own branches where they fork."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from eikon_engine.debug.timeline import Branch, CheckpointEntry, StepEntry, Timeline
+    from eikon_engine.outcome.outcomes import Verdict
+
+_Entry = TypeVar("_Entry", "StepEntry", "CheckpointEntry")
+
+MARKS: Final[dict[Verdict, str]] = {"faithful": "✓", "diverged": "✗", "unverifiable": "?"}
+"""What stands for a verdict where there is little room."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepItem:
+    """A step that was done."""
+
+    step: StepEntry
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointItem:
+    """A checkpoint, with the branches that begin there."""
+
+    checkpoint: CheckpointEntry
+    forks: tuple[BranchTree, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForkItem:
+    """A branch whose checkpoint is not there any more."""
+
+    tree: BranchTree
+
+
+@dataclass(frozen=True, slots=True)
+class HereItem:
+    """Where the session stands."""
+
+    iteration: int
+    step_count: int
+
+    def __str__(self) -> str:
+        """Read as a place."""
+        return f"here: {self.iteration} of {counted(self.step_count, 'step')} done"
+
+
+@dataclass(frozen=True, slots=True)
+class ToComeItem:
+    """Steps that were not done."""
+
+    count: int
+
+    def __str__(self) -> str:
+        """Read as what is left."""
+        return f"{counted(self.count, 'step')} to come"
+
+
+Item: TypeAlias = StepItem | CheckpointItem | ForkItem | HereItem | ToComeItem
+
+
+@dataclass(frozen=True, slots=True)
+class BranchTree:
+    """One branch, and what is drawn below its name."""
+
+    branch: Branch
+    is_active: bool
+    items: tuple[Item, ...]
+
+    @property
+    def about(self) -> str:
+        """Say in a few words what there is to know of the branch beside its name."""
+        branch = self.branch
+        origin = "" if branch.fork_point is None else f"from {branch.parent_branch} at [{branch.fork_point}]"
+        live = "live" if branch.is_live else ""
+        return ", ".join(part for part in (origin, live, "active" if self.is_active else "") if part)
+
+
+def checkpoint_text(checkpoint: CheckpointEntry) -> str:
+    """Name a checkpoint by its label, or else by why it was made, and its id."""
+    parked = ", parked" if checkpoint.is_parked else ""
+    return f"{checkpoint.label or checkpoint.reason} [{checkpoint.id}]{parked}"
+
+
+def grow(timeline: Timeline) -> tuple[BranchTree, ...]:
+    """Return the trees of a timeline: that of `main`, and of each branch whose parent is not there."""
+    return _Growing(timeline).trees()
+
+
+class _Growing:
+    """Takes each branch once, whatever its file says of parents."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._left = list(timeline.branches)
+
+    def trees(self) -> tuple[BranchTree, ...]:
+        roots = [each for each in self._left if each.parent_branch is None]
+        trees = [self._tree(each) for each in roots if each in self._left]
+        while self._left:
+            trees.append(self._tree(self._left[0]))
+        return tuple(trees)
+
+    def _tree(self, branch: Branch) -> BranchTree:
+        self._left.remove(branch)
+        is_active = branch.name == self._timeline.active_branch
+        return BranchTree(branch=branch, is_active=is_active, items=tuple(self._items(branch, is_active=is_active)))
+
+    def _items(self, branch: Branch, *, is_active: bool) -> Iterator[Item]:
+        steps, checkpoints = _by_iteration(branch.steps), _by_iteration(branch.checkpoints)
+        forks = [each for each in self._left if each.parent_branch == branch.name]
+        named = {each.id for each in branch.checkpoints}
+        lost = [each for each in forks if each.fork_point not in named]
+        moments = {branch.iteration, *steps, *checkpoints, *(each.fork_iteration for each in lost)}
+        for iteration in sorted(moments):
+            yield from map(StepItem, steps.get(iteration, ()))
+            for checkpoint in checkpoints.get(iteration, ()):
+                yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id))
+            for fork in lost:
+                if fork.fork_iteration == iteration and fork in self._left:
+                    yield ForkItem(self._tree(fork))
+            if is_active and iteration == branch.iteration:
+                yield HereItem(branch.iteration, branch.step_count)
+        if branch.step_count > branch.iteration:
+            yield ToComeItem(branch.step_count - branch.iteration)
+
+    def _forked(self, forks: list[Branch], checkpoint: str) -> tuple[BranchTree, ...]:
+        return tuple(self._tree(each) for each in forks if each.fork_point == checkpoint and each in self._left)
+
+
+def _by_iteration(entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
+    found: dict[int, list[_Entry]] = {}
+    for each in entries:
+        found.setdefault(each.iteration, []).append(each)
+    return found

@@ -1,0 +1,165 @@
+"""Debug sessions as they are used: a process of its own, driven through its files by the command line."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.outcome.read_events import EventsReader
+from eikon_engine.shell import run_command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.outcome.events import JournalLine
+
+TRACES = Path(__file__).parents[1] / "data" / "traces"
+PASSING = TRACES / "shop_passing"
+DIVERGING = TRACES / "shop_diverging"
+DEADLINE_S = 25.0
+
+
+class Said(NamedTuple):
+    """What a command said."""
+
+    status: int
+    out: str
+    err: str
+
+
+def say(*words: str) -> Said:
+    """Run `eikon` in this process, through the shell function of its own."""
+    out, err = StringIO(), StringIO()
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        with redirect_stdout(out), redirect_stderr(err):
+            status = run_command(eikon, words, "eikon")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return Said(status, out.getvalue(), err.getvalue())
+
+
+def eikon_process(*words: str) -> subprocess.Popen[str]:
+    """Start `eikon` as a process of its own."""
+    command = [sys.executable, "-m", "eikon_engine", *words]
+    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+@dataclass
+class Session:
+    """A session in a process of its own."""
+
+    parent: Path
+    name: str
+    process: subprocess.Popen[str]
+    started: list[str] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """Return where its files lie."""
+        return self.parent / self.name
+
+    def __call__(self, *words: str) -> Said:
+        """Give it a command, as from another terminal."""
+        command, options = words, ("--sessions-dir", str(self.parent), "--session", self.name)
+        return say("debug", *command, *options)
+
+    def good(self, *words: str) -> str:
+        """Give it a command that has to be carried out."""
+        said = self(*words)
+        assert said.status == 0, said.err
+        return said.out
+
+    def json(self, *words: str) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
+        """Return the answer to a command as data."""
+        return json.loads(self.good(*words, "--json"))
+
+    def lines(self) -> list[JournalLine]:
+        """Return everything that has happened."""
+        reader = EventsReader("events")
+        data = (self.folder / "events.jsonl").read_bytes()
+        return [line for read in reader.feed(data) for line in read.lines]
+
+    def events(self, kind: str) -> list[Any]:
+        """Return what has happened, of one type."""
+        return [line.event for line in self.lines() if line.event.type == kind]
+
+    def timeline(self) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
+        """Return its branches and checkpoints."""
+        return self.json("timeline", "--format", "json")
+
+    def again(self) -> None:
+        """Go back to the start, without breakpoints."""
+        self.good("breakpoint", "clear")
+        if self.timeline()["active_branch"] != "main":
+            self.good("switch", "main")
+        self.good("rewind", "--iteration", "0", "--force")
+
+    def end(self) -> int:
+        """Quit, and return the exit status of the process."""
+        if self.process.poll() is None:
+            self("quit")
+        return self.process.wait(timeout=DEADLINE_S)
+
+
+@contextmanager
+def session(parent: Path, *options: str, name: str = "s1", trace: Path | None = PASSING) -> Iterator[Session]:
+    """Run a session, and end it."""
+    source = () if trace is None else ("--trace", str(trace))
+    command = ("debug", "start", *source, "--sessions-dir", str(parent), "--session", name, *options)
+    process = eikon_process(*command)
+    assert process.stdout is not None
+    running = Session(parent, name, process)
+    try:
+        for line in process.stdout:
+            running.started.append(line)
+            if line.startswith("or from a prompt"):
+                break
+        assert process.poll() is None, running.started
+        yield running
+    finally:
+        try:
+            if process.poll() is None:
+                say("debug", "quit", "--sessions-dir", str(parent), "--session", name)
+            process.wait(timeout=DEADLINE_S)
+        finally:
+            if process.poll() is None:
+                process.kill()
+            running.started.extend(process.stdout)
+            process.stdout.close()
+
+
+def wait_for(events: Path, kind: str, count: int = 1) -> None:
+    """Return when so many events of a type have been written."""
+    deadline = time.monotonic() + DEADLINE_S
+    mark = f'"type":"{kind}"'.encode()
+    while events.read_bytes().count(mark) < count:
+        assert time.monotonic() < deadline, f"{kind} did not come"
+        time.monotonic()
+        os.sched_yield()
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Run one session on the passing shop mission for all tests of a module."""
+    with session(tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "5") as running:
+        yield running
+
+
+@pytest.fixture
+def at_start(shop: Session) -> Session:
+    """Give the session of the module, back at its start, without breakpoints."""
+    shop.again()
+    return shop

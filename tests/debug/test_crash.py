@@ -1,0 +1,122 @@
+"""What is left of a session whose process was killed, and how a new one goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.debug.conftest import DEADLINE_S, PASSING, Session, eikon_process, say, session, wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    """Kill a session in the midst of its mission, while somebody waits for it, and have its last line torn."""
+    with session(tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "4", "--parked", "0") as running:
+        running.good("step")
+        running.good("checkpoint", "create", "prices")
+        running.good("step", "2")
+        running.good("branch", "create", "other", "--from", "prices")
+        running.good("switch", "main")
+        waiting = eikon_process("debug", "resume", "--sessions-dir", str(running.parent))
+        wait_for(running.folder / "events.jsonl", "action", 6)
+        os.kill(running.process.pid, signal.SIGKILL)
+        running.process.wait(timeout=DEADLINE_S)
+        out, _ = waiting.communicate(timeout=DEADLINE_S)
+        running.started.append(out)
+        assert waiting.returncode == 69
+        with (running.folder / "events.jsonl").open("ab") as events:
+            events.write(b'{"sequence":9')
+        yield running
+
+
+def test_who_waits_is_told(killed: Session) -> None:
+    """The command that waited for an answer ends with one line."""
+    assert "session s1 ended before it answered" in killed.started[-1]
+
+
+def test_a_killed_session_is_listed(killed: Session) -> None:
+    """At once, as crashed, with where it was."""
+    (listed,) = json.loads(say("debug", "sessions", "--json", "--sessions-dir", str(killed.parent)).out)
+
+    assert (listed["id"], listed["state"], listed["problem"]) == ("s1", "crashed", None)
+    assert listed["session"]["mission_id"] == "shop_passing"
+    assert listed["timeline"]["branches"][0]["iteration"] >= 5
+
+
+def test_a_killed_session_is_read(killed: Session) -> None:
+    """Timeline, checkpoints, branches and their difference come from its files."""
+    assert "prices" in killed.good("timeline")
+    assert killed.json("checkpoint", "show", "prices")["iteration"] == 1
+    assert [each["name"] for each in killed.json("branch", "list")] == ["main", "other"]
+    assert "no difference" in killed.good("diff", "main", "other")
+
+
+def test_a_killed_session_is_replayed_as_events(killed: Session) -> None:
+    """Up to its last whole line."""
+    said = say("debug", "replay", "s1", "--sessions-dir", str(killed.parent), "--from-iteration", "5")
+
+    assert said.status == 0
+    assert said.out.endswith("--- Replay complete ---\n")
+    assert "was cut off" in said.err
+
+
+@pytest.mark.parametrize("words", [("step",), ("rewind", "prices", "--force"), ("quit",)])
+def test_a_dead_session_cannot_be_driven(killed: Session, words: tuple[str, ...]) -> None:
+    """One line that says what can be done."""
+    said = killed(*words)
+
+    assert (said.status, said.out) == (69, "")
+    assert "s1 has crashed" in said.err
+    assert "eikon debug start --from-session s1" in said.err
+
+
+def test_its_checkpoints_are_gone_back_to_in_a_new_session(killed: Session) -> None:
+    """Every digest on the way is that of the session before, and the mission goes on to its end from there."""
+    with session(killed.parent, "--from-session", "s1", "--parked", "0", name="s2", trace=None) as new:
+        automatic = next(each for each in new.json("checkpoint", "list") if each["reason"] == "automatic")
+        stand = new.json("rewind", automatic["id"])
+        rewound = new.events("rewind")[-1]
+        there = new.json("step")
+        on_branch = new.json("switch", "other")
+        branches = {each["name"]: each for each in new.json("branch", "list")}
+
+    assert stand["iteration"] == rewound.reexecuted == automatic["iteration"] == 3
+    assert rewound.verified == 4 * 10
+    assert (there["iteration"], there["verdict"]) == (4, "faithful")
+    assert (on_branch["branch"], on_branch["iteration"]) == ("other", 1)
+    assert branches["other"]["parent_branch"] == "main"
+
+
+def test_checkpoints_of_another_trace_are_not_taken_over(killed: Session, tmp_path: Path) -> None:
+    """A checkpoint that was put into another session's folder is refused, and so is one that was changed."""
+    made = killed.json("checkpoint", "show", "prices")["id"]
+    path = killed.folder / "checkpoints" / f"{made}.json"
+    whole = path.read_text()
+    path.write_text(whole.replace('"label": "prices"', '"label": "forged"'))
+    said = say("debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s3")
+    path.write_text(whole)
+
+    assert said.status == 65
+    assert "changed by hand" in said.err
+
+
+def test_a_session_is_ended_by_a_signal(tmp_path: Path) -> None:
+    """SIGTERM ends it in order: the end is written, the state is ended, the exit status says interrupted."""
+    with session(tmp_path, "--run", trace=PASSING) as running:
+        wait_for(running.folder / "events.jsonl", "action", 1)
+        running.process.terminate()
+        status = running.process.wait(timeout=DEADLINE_S)
+        end = running.events("run_end")[-1]
+
+    assert status == 130
+    assert (end.how, end.ended_early) == ("interrupted", "stopped by SIGTERM")
+    assert say("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  ended, main at ")
+    assert "Traceback" not in "".join(running.started)

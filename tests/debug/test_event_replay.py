@@ -1,0 +1,174 @@
+"""Recordings told once more as events: the seed's test cases, on a session, on a bundle, on what a kill left."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.debug.event_replay import EventReplay, parse_speed
+from eikon_engine.outcome.debug_events import BreakpointContext, BreakpointHit, BreakpointNamed, Paused, Rewound
+from eikon_engine.outcome.event_log import EventLog
+from eikon_engine.outcome.events import ActionStart, JournalLine, Note, RunEnd, RunStart
+from eikon_engine.outcome.read_events import ReadLine
+from tests.debug.conftest import PASSING, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from eikon_engine.outcome.events import Event
+
+START = datetime(2026, 1, 23, 12, tzinfo=UTC)
+
+
+def step(number: int) -> ActionStart:
+    """Return the start of a step of the one attempt."""
+    return ActionStart(subgoal="s", sequence=number, action="click", label=f"click #{number}")
+
+
+def session_of(*events: Event) -> list[ReadLine]:
+    """Return events as they are read, one second after the other."""
+    lines = (
+        JournalLine(sequence=number, at=START + timedelta(seconds=number), event=event)
+        for number, event in enumerate(events, start=1)
+    )
+    return [ReadLine(text=line.model_dump_json(), lines=(line,)) for line in lines]
+
+
+def told(replay: EventReplay, lines: Iterable[ReadLine]) -> tuple[list[int], list[float]]:
+    """Return the sequences of what is told, and the seconds waited for in between."""
+    waited: list[float] = []
+    sequences = [line.sequence for read in replay.told(lines, waited.append) for line in read.lines]
+    return sequences, waited
+
+
+SESSION = session_of(
+    RunStart(kind="debug_session", mission_id="m", mission_text="Mission"),
+    Paused(reason="start", branch="main", iteration=0, next="click #1"),
+    step(1),
+    Note(text="during the first step"),
+    step(2),
+    step(3),
+    RunEnd(how="complete"),
+)
+
+
+def test_events_are_replayed_in_sequence() -> None:
+    """Everything comes once, in its order, and nothing is waited for."""
+    assert told(EventReplay(), SESSION) == ([1, 2, 3, 4, 5, 6, 7], [])
+
+
+def test_events_are_replayed_with_their_timing() -> None:
+    """Between two events passes as much time as passed, and never more than five seconds."""
+    late = session_of(step(1), step(2))
+    line = late[1].lines[0]
+    much_later = line.model_copy(update={"at": START + timedelta(hours=1)})
+    late[1] = ReadLine(text="", lines=(much_later,))
+
+    assert told(EventReplay(is_timed=True), SESSION)[1] == [1.0] * 6
+    assert told(EventReplay(is_timed=True), late)[1] == [5.0]
+
+
+def test_events_are_replayed_with_a_speed() -> None:
+    """At double speed half the time passes, and gaps are cut after that."""
+    assert told(EventReplay(is_timed=True, speed=2), SESSION)[1] == [0.5] * 6
+    assert told(EventReplay(is_timed=True, speed=0.1), SESSION)[1] == [5.0] * 6
+
+
+@pytest.mark.parametrize(("text", "speed"), [("2x", 2.0), ("0.5x", 0.5), ("3", 3.0)])
+def test_a_speed_is_read(text: str, speed: float) -> None:
+    """A factor may have an x behind it."""
+    assert parse_speed(text) == speed
+
+
+@pytest.mark.parametrize("text", ["0x", "-1", "nan", "inf", "fast", ""])
+def test_a_speed_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
+    """No time runs backwards, or not at all."""
+    said = say("debug", "replay", str(PASSING), "--speed", text, "--sessions-dir", str(tmp_path))
+
+    assert said.status == 2
+    assert "--speed: wanted a positive number such as 2x or 0.5x" in said.err
+
+
+def test_events_are_filtered() -> None:
+    """Only the types that are asked for are told; time passes between those."""
+    replay = EventReplay(is_timed=True, types=frozenset({"action_start"}))
+
+    assert told(replay, SESSION) == ([3, 5, 6], [2.0, 1.0])
+
+
+def test_a_replay_starts_from_an_iteration() -> None:
+    """What belongs to earlier steps is left out."""
+    assert told(EventReplay(from_iteration=2), SESSION)[0] == [5, 6, 7]
+    assert told(EventReplay(from_sequence=6), SESSION)[0] == [6, 7]
+    assert told(EventReplay(from_iteration=9), SESSION)[0] == []
+
+
+def test_iterations_follow_a_session_that_went_back() -> None:
+    """After a rewind steps are counted from where it led; a breakpoint belongs to the step it stops."""
+    hit = BreakpointHit(
+        breakpoint=BreakpointNamed(id="bp-1", type="iteration", condition=2),
+        context=BreakpointContext(iteration=2),
+        hit_count=1,
+        branch="main",
+    )
+    back = Rewound(
+        checkpoint_id="cp",
+        branch="main",
+        iteration=0,
+        way="parked",
+        reexecuted=0,
+        verified=0,
+        discarded=1,
+        duration_ms=1,
+    )
+    lines = session_of(step(1), back, step(1), hit, step(2))
+
+    assert told(EventReplay(from_iteration=2), lines)[0] == [4, 5]
+
+
+def test_a_bundle_is_told_as_events(tmp_path: Path) -> None:
+    """A recording without events is told from its trace, and says at the end that it is complete."""
+    said = say("debug", "replay", str(PASSING), "-f", "run_start,run_end", "--sessions-dir", str(tmp_path))
+
+    lines = said.out.splitlines()
+    assert said.status == 0, said.err
+    assert "run_start" in lines[0]
+    assert "mission of shop_passing" in lines[0]
+    assert lines[1].startswith("10:01:03.000")
+    assert lines[-2:] == ["", "--- Replay complete ---"]
+
+
+def test_what_a_kill_left_is_replayed(tmp_path: Path) -> None:
+    """A torn last line is left out and told; so is a run without an end."""
+    with EventLog(tmp_path, lambda: START) as log:
+        log.take(RunStart(kind="debug_session", mission_id="m", mission_text="Mission"))
+        log.take(step(1))
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(events.read_bytes() + b'{"sequence":3,"at":"2026')
+
+    said = say("debug", "replay", str(tmp_path), "--json", "--sessions-dir", str(tmp_path / "none"))
+
+    assert said.status == 0
+    assert [json.loads(line)["sequence"] for line in said.out.splitlines()] == [1, 2]
+    assert "line 3 was cut off" in said.err
+    assert "there is no run_end" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "wanted"),
+    [
+        (("nowhere",), 78, "nothing of this name"),
+        ((str(PASSING), "--filter", "walk"), 2, "found 'walk'"),
+        ((str(PASSING.parent),), 78, "a folder with neither events.jsonl nor trace.json"),
+    ],
+)
+def test_what_cannot_be_replayed_is_told(tmp_path: Path, words: tuple[str, ...], status: int, wanted: str) -> None:
+    """One line, and the exit status of what is wrong."""
+    said = say("debug", "replay", *words, "--sessions-dir", str(tmp_path))
+
+    assert (said.status, said.out) == (status, "")
+    assert wanted in said.err
