@@ -1,0 +1,1 @@
+"""The debug loop: test, analyse, fix, test again."""
