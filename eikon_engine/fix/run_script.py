@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.pytest_command import with_junit
+from eikon_engine.fix.analysis.junit_option import with_report
 from eikon_engine.fix.bounded_output import BoundedOutput
 from eikon_engine.fix.process_group import Ended, Program, run_in_group
 from eikon_engine.fix.test_run import Stream, TestRun
@@ -32,11 +32,13 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     folder = order.session / order.folder
     report = folder / _JUNIT
     stdout, stderr = (BoundedOutput(folder / name) for name in ("stdout.txt", "stderr.txt"))
+    cwd, surroundings = order.tree / order.cwd, _surroundings(os.environ if environ is None else environ, order)
+    command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
     with stdout, stderr:
         program = Program(
-            arguments=(SHELL, "-c", with_junit(order.command, report) or order.command),
-            cwd=order.tree / order.cwd,
-            environ=_surroundings(os.environ if environ is None else environ, order),
+            arguments=(SHELL, "-c", command),
+            cwd=cwd,
+            environ=surroundings,
             timeout_seconds=order.timeout_seconds,
             stdout=stdout.write,
             stderr=stderr.write,
