@@ -33,6 +33,8 @@ class ScriptRun:
     command: str
     tree: Path
     """Root of the copy in which tests run."""
+    original: Path
+    """Root of the tree that it is a copy of."""
     cwd: str
     """Folder to run in, relative to the tree."""
     session: Path

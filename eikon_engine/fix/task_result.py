@@ -58,7 +58,7 @@ class LoopNotes(Record):
     outcome: Outcome
     cycles_run: int = Field(ge=0)
     final_test_status: Literal["passed", "failed", "unknown"]
-    """Of the files as the loop leaves them; unknown where no test came to its end."""
+    """Of the files with all fixes that are kept; unknown where none was tested."""
     modified_files: tuple[str, ...]
     """Files of the user's tree that were changed, relative to it."""
     diff: str
@@ -66,6 +66,9 @@ class LoopNotes(Record):
     termination_reason: str
     failure: StepFailure | None = None
     history: tuple[CycleRecord, ...] = ()
+    closing_test: TestRun | None = None
+    """The test run of the last fix, for which no cycle was left."""
+    closing_analysis: Analysis | None = None
     session: str = ""
     """Path of the session folder."""
 
