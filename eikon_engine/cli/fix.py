@@ -23,7 +23,9 @@ def fix_command() -> None:
 
 
 @fix_command.command("loop", context_settings=HELP)
-@click.option("--test-cmd", required=True, metavar="COMMAND", help="Command that runs the tests; its exit status decides.")
+@click.option(
+    "--test-cmd", required=True, metavar="COMMAND", help="Command that runs the tests; its exit status decides."
+)
 @click.option(
     "--target-file",
     "target_files",

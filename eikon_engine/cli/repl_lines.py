@@ -112,7 +112,7 @@ def _help() -> str:
             "/help                            this text",
             "/quit                            leave; so does Ctrl-D",
             "",
-            "/task debug:loop --test_cmd=\"pytest -k price\" --target_files='[\"src/price.py\"]' --max_cycles=3",
+            '/task debug:loop --test_cmd="pytest -k price" --target_files=\'["src/price.py"]\' --max_cycles=3',
         )
     )
 

@@ -94,7 +94,9 @@ def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
         return LoopChoice.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        message = f"--{first['loc'][0]}: {first['msg'][:1].lower()}{first['msg'][1:]}, found {first['input']!r}; correct it"
+        message = (
+            f"--{first['loc'][0]}: {first['msg'][:1].lower()}{first['msg'][1:]}, found {first['input']!r}; correct it"
+        )
         raise UsageError(message) from error
 
 
@@ -153,7 +155,7 @@ def _texts(name: str, text: str) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _number(name: str, text: str, kind: type[int] | type[float], wanted: str) -> float:
+def _number(name: str, text: str, kind: type[int | float], wanted: str) -> float:
     try:
         return kind(text)
     except ValueError as error:

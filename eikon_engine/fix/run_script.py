@@ -68,7 +68,9 @@ def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str
     moved["GIT_CEILING_DIRECTORIES"] = str(order.tree.parent)
     paths = moved.get("PYTHONPATH")
     if paths:
-        moved["PYTHONPATH"] = os.pathsep.join(_in_copy(each, order.original, order.tree) for each in paths.split(os.pathsep))
+        moved["PYTHONPATH"] = os.pathsep.join(
+            _in_copy(each, order.original, order.tree) for each in paths.split(os.pathsep)
+        )
     return moved
 
 
@@ -76,7 +78,9 @@ def _in_copy(text: str, original: Path, copy: Path) -> str:
     """Return the place of an absolute path of the user's tree in the copy; relative ones follow the folder anyway."""
     path = Path(text)
     resolved = path.resolve()
-    return str(copy / resolved.relative_to(original)) if path.is_absolute() and resolved.is_relative_to(original) else text
+    return (
+        str(copy / resolved.relative_to(original)) if path.is_absolute() and resolved.is_relative_to(original) else text
+    )
 
 
 def _stream(file: str, output: BoundedOutput) -> Stream:

@@ -1,4 +1,4 @@
-"""The tasks of the debug loop by their names: steps that take a value and return one, and loops that are made of them."""
+"""The tasks of the debug loop by their names: steps that take a value and return one, and loops made of them."""
 
 from __future__ import annotations
 
@@ -124,7 +124,9 @@ class TaskRegistry:
         """
         task = self.find(step.name)
         if not isinstance(task, AtomicTask) or not isinstance(value, task.takes):
-            message = f"{step.name}: wanted an atomic task that takes a {type(value).__name__}, found another; correct it"
+            message = (
+                f"{step.name}: wanted an atomic task that takes a {type(value).__name__}, found another; correct it"
+            )
             raise UsageError(message)
         try:
             return cast("Returned", task.perform(value))

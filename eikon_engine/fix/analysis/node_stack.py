@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 EXCERPT_LINES: Final = 60
 _ABOVE: Final = 25
 """Lines above a stack in which the error that it belongs to is looked for."""
-_AT: Final = re.compile(r"^\s+at (?:(?:async )?(?P<name>.+?) \()?(?P<file>(?:file://)?[^\s():][^():]*):(?P<line>\d+):\d+\)?")
+_AT: Final = re.compile(
+    r"^\s+at (?:(?:async )?(?P<name>.+?) \()?(?P<file>(?:file://)?[^\s():][^():]*):(?P<line>\d+):\d+\)?"
+)
 _STACK_AT: Final = re.compile(r"^\s+at .+$")
 _TAP_AT: Final = re.compile(r"^\s+(?:(?P<name>\S.*?) \()?(?P<file>[^\s():][^():]*):(?P<line>\d+):\d+\)?$")
 _RAISED: Final = re.compile(r"^\s*(?:Uncaught )?(?P<type>[A-Za-z_$][\w$.]*(?:Error|Exception))(?: \[\w+\])?(?::.*)?$")
@@ -45,7 +47,9 @@ def _tap(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
         if end is None or any(_IS_SUITE in each for each in block):
             continue
         stack = next((at for at, each in enumerate(block) if each.strip() == "stack: |-"), len(block))
-        yield _failure(found["name"], _tap_message(block), tuple(_frames(block[stack:], _TAP_AT, places)), block, places)
+        yield _failure(
+            found["name"], _tap_message(block), tuple(_frames(block[stack:], _TAP_AT, places)), block, places
+        )
 
 
 def _tap_message(block: Sequence[str]) -> str:
@@ -94,9 +98,7 @@ def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: Places) -> I
             yield frame(found["file"].removeprefix("file://"), int(found["line"]), found["name"] or "", places)
 
 
-def _failure(
-    name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: Places
-) -> TestFailure:
+def _failure(name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: Places) -> TestFailure:
     where = innermost([each for each in frames if "node_modules/" not in each.file], places)
     return TestFailure(
         id=name,

@@ -27,9 +27,7 @@ _UNITTEST: Final = re.compile(r"^(?:FAIL|ERROR): (?P<test>.+)$")
 def read_tracebacks(text: str, places: Places) -> tuple[TestFailure, ...]:
     """Return one failure for each traceback; exceptions that led to each other are one, named after the last."""
     lines = text.split("\n")
-    return tuple(
-        found for begin, end in _chained(lines) if (found := _failure(lines, begin, end, places)) is not None
-    )
+    return tuple(found for begin, end in _chained(lines) if (found := _failure(lines, begin, end, places)) is not None)
 
 
 def _chained(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
