@@ -6,7 +6,7 @@ import json
 import os
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -23,6 +23,9 @@ from eikon_engine.trace.record import Record
 if TYPE_CHECKING:
     from eikon_engine.completions.debug_options import DebugChoice
     from eikon_engine.fix.task_result import TaskResult
+
+
+_FAILED: Final = 1
 
 
 class LoopChoice(Record):
@@ -72,10 +75,9 @@ def run_loop(choice: LoopChoice, debug: DebugChoice) -> TaskResult:
 def conclude(result: TaskResult, *, as_json: bool) -> int:
     """Print the result, and return the exit status; the line of a step that failed goes to standard error."""
     failure = result.notes.failure
+    status = _FAILED if failure is None else failure.exit_status
     if result.status == "COMPLETE":
         status = 0
-    else:
-        status = 1 if failure is None else failure.exit_status
     if as_json:
         click.echo(json.dumps({**result.model_dump(mode="json"), "exit_status": status}, indent=1))
     else:

@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 _PROMPT: Final = "eikon> "
 _HISTORY: Final = "repl_history"
 _LOOPS: Final = {LOOP_TASK.name: LOOP_TASK}
-_QUIT: Final = "/quit"
+_HELP: Final = """\
+/task NAME --parameter=value …   do a task; values are quoted as in a shell
+/task NAME help                  say what a task takes
+/tasks                           list the tasks
+/help                            this text
+/quit                            leave; so does Ctrl-D
+
+/task debug:loop --test_cmd="pytest -k price" --target_files='["src/price.py"]' --max_cycles=3"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +89,7 @@ def _do(line: str, surroundings: Surroundings) -> int | None:
         case None:
             return 0
         case Plain(word="/help"):
-            click.echo(_help())
+            click.echo(_HELP)
         case Plain(word="/tasks"):
             click.echo(_tasks())
         case Plain():
@@ -101,20 +108,6 @@ def _call(call: TaskCall, surroundings: Surroundings) -> int:
         update={"model": surroundings.model, "base_url": surroundings.base_url}
     )
     return conclude(run_loop(choice, surroundings.debug), as_json=False)
-
-
-def _help() -> str:
-    return "\n".join(
-        (
-            "/task NAME --parameter=value …   do a task; values are quoted as in a shell",
-            "/task NAME help                  say what a task takes",
-            "/tasks                           list the tasks",
-            "/help                            this text",
-            "/quit                            leave; so does Ctrl-D",
-            "",
-            '/task debug:loop --test_cmd="pytest -k price" --target_files=\'["src/price.py"]\' --max_cycles=3',
-        )
-    )
 
 
 def _tasks() -> str:

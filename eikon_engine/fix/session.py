@@ -26,6 +26,7 @@ from eikon_engine.trace.whole_file import cannot_write, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
     from eikon_engine.fix.task_result import CycleRecord, TaskResult
 
 SESSION_VERSION: Final = 1
