@@ -34,7 +34,7 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     stdout, stderr = (BoundedOutput(folder / name) for name in ("stdout.txt", "stderr.txt"))
     with stdout, stderr:
         program = Program(
-            arguments=(SHELL, "-c", with_junit(order.command, report) or order.command),
+            arguments=(SHELL, "-c", _command(order, report, environ)),
             cwd=order.tree / order.cwd,
             environ=_surroundings(os.environ if environ is None else environ, order),
             timeout_seconds=order.timeout_seconds,
@@ -57,6 +57,12 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
         stderr=_stream(f"{order.folder}/stderr.txt", stderr),
         junit_xml=f"{order.folder}/{_JUNIT}" if report.is_file() else None,
     )
+
+
+def _command(order: ScriptRun, report: Path, environ: Mapping[str, str] | None) -> str:
+    """Return what the shell is told: the command, with a report where it is plainly pytest."""
+    surroundings = os.environ if environ is None else environ
+    return with_junit(order.command, report, cwd=order.tree / order.cwd, environ=surroundings) or order.command
 
 
 def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str]:

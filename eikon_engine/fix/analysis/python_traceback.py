@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.frames import FILE_LINE, frame, innermost
+from eikon_engine.fix.analysis.frames import FILE_LINE, frame, from_ours, innermost
 from eikon_engine.fix.analysis.shorten import shortened
 from eikon_engine.fix.failure import TestFailure
 
@@ -27,9 +27,7 @@ _UNITTEST: Final = re.compile(r"^(?:FAIL|ERROR): (?P<test>.+)$")
 def read_tracebacks(text: str, places: Places) -> tuple[TestFailure, ...]:
     """Return one failure for each traceback; exceptions that led to each other are one, named after the last."""
     lines = text.split("\n")
-    return tuple(
-        found for begin, end in _chained(lines) if (found := _failure(lines, begin, end, places)) is not None
-    )
+    return tuple(found for begin, end in _chained(lines) if (found := _failure(lines, begin, end, places)) is not None)
 
 
 def _chained(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -78,8 +76,9 @@ def _failure(lines: Sequence[str], begin: int, end: int, places: Places) -> Test
         for line in lines[last:end]
         if (found := FILE_LINE.match(line)) is not None
     )
+    frames = from_ours(frames, places)
     shown = innermost(frames, places)
-    where = f" at {shown.file}:{shown.line}" if shown is not None else ""
+    where = f" in {shown.file} {shown.name}".rstrip() if shown is not None else ""
     return TestFailure(
         id=_test(lines, begin) or f"{raised['type']}{where}",
         kind="python",

@@ -18,10 +18,12 @@ _PYTEST: Final = re.compile(
 """Settings of variables, then pytest by its name or as a module of Python; nothing that a shell has to work out."""
 _SHELL: Final = re.compile(r"[;&|<>`$(){}\n\\#!]")
 """What makes more of a command than one program and its arguments."""
-_CONFIGURATIONS: Final = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg")
+_CONFIGURATIONS: Final = (
+    "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg",
+)  # fmt: skip
 
 
-def with_report(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:
+def with_junit(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:
     """Return a command of a shell that also writes `report`; None if it is not plainly pytest, or has its own report.
 
     The option goes directly behind the name of the program. The family of the report names the file of each test.
