@@ -42,8 +42,8 @@ lines as they are
 lines as they are to be
 {REPLACE}
 
-The lines to find have to be copied whole and exactly, with their indentation, and enough of them that they stand in the \
-file only once. A block with no lines to find makes a new file.
+The lines to find have to be copied whole and exactly, with their indentation, and enough of them that they stand in \
+the file only once. A block with no lines to find makes a new file.
 
 2. A unified diff in a ```diff fence, with --- a/path and +++ b/path, and lines of context.
 

@@ -17,7 +17,7 @@ from eikon_engine.fix.appliers.git_apart import git_apart
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_AS_IT_IS: Final = "* -text -filter -diff -ident -export-subst\n"
+_AS_IT_IS: Final = "* -text -filter -ident -working-tree-encoding\n"
 """Attributes that keep every byte, whatever those of the folder say."""
 
 
