@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.analysis.analyse import analyse
@@ -25,6 +26,8 @@ from eikon_engine.fix.tasks import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from eikon_engine.completions import CompletionClient
     from eikon_engine.fix.application import Application, Applier
 
@@ -44,33 +47,32 @@ LOOP_TASK: Final = LoopTask(
 )
 
 
+SUMMARIES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        RUN_SCRIPT.name: "Run a test command.",
+        ANALYZE.name: "Read what a test run says.",
+        GET_CONTEXT.name: "Find the code that belongs to a failure.",
+        GENERATE_FIX.name: "Ask a model for a fix.",
+        APPLY_FIX.name: "Change files as a fix says.",
+    }
+)
+"""What each step does, by its name."""
+
+
 def default_tasks(client: CompletionClient, applier: Applier) -> TaskRegistry:
     """Return the debug loop and its steps, which ask `client` for fixes and have `applier` apply them."""
 
     def apply(order: FixOrder) -> Application:
         return applier.apply(order.fix, order.tree, order.targets)
 
-    return TaskRegistry(
-        (
-            LOOP_TASK,
-            AtomicTask(
-                name=RUN_SCRIPT.name, summary="Run a test command.", takes=ScriptRun, perform=run_script
-            ),
-            AtomicTask(
-                name=ANALYZE.name, summary="Read what a test run says.", takes=TestOutput, perform=analyse
-            ),
-            AtomicTask(
-                name=GET_CONTEXT.name,
-                summary="Find the code that belongs to a failure.",
-                takes=ContextQuery,
-                perform=MemorySystem().look_up,
-            ),
-            AtomicTask(
-                name=GENERATE_FIX.name,
-                summary="Ask a model for a fix.",
-                takes=FixQuestion,
-                perform=partial(generate_fix, client),
-            ),
-            AtomicTask(name=APPLY_FIX.name, summary="Change files as a fix says.", takes=FixOrder, perform=apply),
-        )
+    steps: tuple[tuple[str, type, Callable[..., object]], ...] = (
+        (RUN_SCRIPT.name, ScriptRun, run_script),
+        (ANALYZE.name, TestOutput, analyse),
+        (GET_CONTEXT.name, ContextQuery, MemorySystem().look_up),
+        (GENERATE_FIX.name, FixQuestion, partial(generate_fix, client)),
+        (APPLY_FIX.name, FixOrder, apply),
     )
+    atomic = (
+        AtomicTask(name=name, summary=SUMMARIES[name], takes=takes, perform=perform) for name, takes, perform in steps
+    )
+    return TaskRegistry((LOOP_TASK, *atomic))

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -105,12 +105,11 @@ def _drain(pipes: selectors.BaseSelector, deadline: float, clock: Callable[[], f
 
 def _read_ready(pipes: selectors.BaseSelector, timeout: float) -> None:
     for key, _ in pipes.select(timeout):
-        pipe: IO[bytes] = key.fileobj  # type: ignore[assignment] - what was registered above
-        data = os.read(pipe.fileno(), _CHUNK)
+        data = os.read(key.fd, _CHUNK)
         if data:
             key.data(data)
         else:
-            pipes.unregister(pipe)
+            pipes.unregister(key.fileobj)
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.pytest_command import with_junit
+from eikon_engine.fix.analysis.junit_option import with_report
 from eikon_engine.fix.bounded_output import BoundedOutput
 from eikon_engine.fix.process_group import Ended, Program, run_in_group
 from eikon_engine.fix.test_run import Stream, TestRun
@@ -32,11 +32,13 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     folder = order.session / order.folder
     report = folder / _JUNIT
     stdout, stderr = (BoundedOutput(folder / name) for name in ("stdout.txt", "stderr.txt"))
+    cwd, surroundings = order.tree / order.cwd, _surroundings(os.environ if environ is None else environ, order)
+    command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
     with stdout, stderr:
         program = Program(
-            arguments=(SHELL, "-c", _command(order, report, environ)),
-            cwd=order.tree / order.cwd,
-            environ=_surroundings(os.environ if environ is None else environ, order),
+            arguments=(SHELL, "-c", command),
+            cwd=cwd,
+            environ=surroundings,
             timeout_seconds=order.timeout_seconds,
             stdout=stdout.write,
             stderr=stderr.write,
@@ -59,12 +61,6 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     )
 
 
-def _command(order: ScriptRun, report: Path, environ: Mapping[str, str] | None) -> str:
-    """Return what the shell is told: the command, with a report where it is plainly pytest."""
-    surroundings = os.environ if environ is None else environ
-    return with_junit(order.command, report, cwd=order.tree / order.cwd, environ=surroundings) or order.command
-
-
 def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str]:
     """Return the environment of tests: what names the user's tree names the copy."""
     moved = dict(environ)
@@ -72,7 +68,9 @@ def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str
     moved["GIT_CEILING_DIRECTORIES"] = str(order.tree.parent)
     paths = moved.get("PYTHONPATH")
     if paths:
-        moved["PYTHONPATH"] = os.pathsep.join(_in_copy(each, order.original, order.tree) for each in paths.split(os.pathsep))
+        moved["PYTHONPATH"] = os.pathsep.join(
+            _in_copy(each, order.original, order.tree) for each in paths.split(os.pathsep)
+        )
     return moved
 
 
@@ -80,7 +78,9 @@ def _in_copy(text: str, original: Path, copy: Path) -> str:
     """Return the place of an absolute path of the user's tree in the copy; relative ones follow the folder anyway."""
     path = Path(text)
     resolved = path.resolve()
-    return str(copy / resolved.relative_to(original)) if path.is_absolute() and resolved.is_relative_to(original) else text
+    return (
+        str(copy / resolved.relative_to(original)) if path.is_absolute() and resolved.is_relative_to(original) else text
+    )
 
 
 def _stream(file: str, output: BoundedOutput) -> Stream:

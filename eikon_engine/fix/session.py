@@ -1,12 +1,12 @@
 """The session folder of one debug loop: everything it saw and did, readable at any moment.
 
-    session.json     what was asked for, and where the loop stands; written before each step
-    cycles/01/       stdout.txt, stderr.txt, junit.xml, cycle.json, answer.txt, changes.diff of one cycle
-    changes.diff     what the kept fixes come to, at the end
-    result.json      the `TaskResult`
-    summary.txt      the same for people
-    tree/, states.git    the copy in which tests run; taken away at the end
-    session.lock     locked as long as the process lives
+session.json     what was asked for, and where the loop stands; written before each step
+cycles/01/       stdout.txt, stderr.txt, junit.xml, cycle.json, answer.txt, changes.diff of one cycle
+changes.diff     what the kept fixes come to, at the end
+result.json      the `TaskResult`
+summary.txt      the same for people
+tree/, states.git    the copy in which tests run; taken away at the end
+session.lock     locked as long as the process lives
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from pydantic import AwareDatetime, Field, ValidationError
@@ -25,7 +26,6 @@ from eikon_engine.trace.whole_file import cannot_write, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
 
     from eikon_engine.fix.task_result import CycleRecord, TaskResult
 
@@ -80,11 +80,13 @@ class Session:
         """Return what the folder says now."""
         return self._note
 
-    def stand(
-        self, *, state: SessionState | None = None, cycle: int | None = None, step: str | None = None
-    ) -> None:
+    def stand(self, *, state: SessionState | None = None, cycle: int | None = None, step: str | None = None) -> None:
         """Say where the loop stands before it goes on."""
-        changes = {"state": state or self._note.state, "cycle": self._note.cycle if cycle is None else cycle, "step": step}
+        changes = {
+            "state": state or self._note.state,
+            "cycle": self._note.cycle if cycle is None else cycle,
+            "step": step,
+        }
         self._note = self._note.model_copy(update=changes)
         self._write(SESSION_FILE, self._note.model_dump_json(indent=1))
 
@@ -125,8 +127,8 @@ def sessions_folder(home: Path, environ: Mapping[str, str]) -> Path:
     chosen = environ.get(PLACE_VARIABLE)
     if chosen:
         return home / chosen
-    state = environ.get("XDG_STATE_HOME") or ""
-    return (home / state if os.path.isabs(state) else home / ".local" / "state") / "eikon" / "fix"
+    state = Path(environ.get("XDG_STATE_HOME") or "")
+    return (state if state.is_absolute() else home / ".local" / "state") / "eikon" / "fix"
 
 
 @contextmanager
@@ -177,6 +179,6 @@ def read_session(folder: Path) -> SessionNote:
         raise SessionError(message) from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        message = f"{path}: wanted the session of a debug loop, found at {where or 'its start'}: {first['msg']}; restore the file"
+        where = ".".join(str(part) for part in first["loc"]) or "its start"
+        message = f"{path}: wanted the session of a debug loop, found at {where}: {first['msg']}; restore the file"
         raise SessionError(message) from error

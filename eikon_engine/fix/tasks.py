@@ -1,4 +1,4 @@
-"""The tasks of the debug loop by their names: steps that take a value and return one, and loops that are made of them."""
+"""The tasks of the debug loop by their names: steps that take a value and return one, and loops made of them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, cast
 
 from eikon_engine.errors import EikonError, StepFailedError, UnknownTaskError, UsageError
-from eikon_engine.fix.application import Application
-from eikon_engine.fix.context import Context
-from eikon_engine.fix.failure import Analysis
-from eikon_engine.fix.proposal import Proposal
-from eikon_engine.fix.step_values import ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
-from eikon_engine.fix.test_run import TestRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from eikon_engine.fix.application import Application
+    from eikon_engine.fix.context import Context
+    from eikon_engine.fix.failure import Analysis
+    from eikon_engine.fix.proposal import Proposal
+    from eikon_engine.fix.step_values import ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
+    from eikon_engine.fix.test_run import TestRun
 
 Taken = TypeVar("Taken")
 Returned = TypeVar("Returned")
@@ -27,11 +28,11 @@ class Step(Generic[Taken, Returned]):
     name: str
 
 
-RUN_SCRIPT: Final = Step[ScriptRun, TestRun]("system:run_script")
-ANALYZE: Final = Step[TestOutput, Analysis]("debug:analyze_test_results")
-GET_CONTEXT: Final = Step[ContextQuery, Context]("system:get_context")
-GENERATE_FIX: Final = Step[FixQuestion, Proposal]("debug:generate_fix")
-APPLY_FIX: Final = Step[FixOrder, Application]("fix:apply")
+RUN_SCRIPT: Final[Step[ScriptRun, TestRun]] = Step("system:run_script")
+ANALYZE: Final[Step[TestOutput, Analysis]] = Step("debug:analyze_test_results")
+GET_CONTEXT: Final[Step[ContextQuery, Context]] = Step("system:get_context")
+GENERATE_FIX: Final[Step[FixQuestion, Proposal]] = Step("debug:generate_fix")
+APPLY_FIX: Final[Step[FixOrder, Application]] = Step("fix:apply")
 STEPS: Final = (RUN_SCRIPT.name, ANALYZE.name, GET_CONTEXT.name, GENERATE_FIX.name, APPLY_FIX.name)
 """The tasks of a loop, in the order of a cycle."""
 DEBUG_LOOP: Final = "debug:loop"
@@ -124,7 +125,9 @@ class TaskRegistry:
         """
         task = self.find(step.name)
         if not isinstance(task, AtomicTask) or not isinstance(value, task.takes):
-            message = f"{step.name}: wanted an atomic task that takes a {type(value).__name__}, found another; correct it"
+            message = (
+                f"{step.name}: wanted an atomic task that takes a {type(value).__name__}, found another; correct it"
+            )
             raise UsageError(message)
         try:
             return cast("Returned", task.perform(value))

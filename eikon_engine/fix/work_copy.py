@@ -1,7 +1,7 @@
 """The copy of the user's tree in which tests run and fixes are tried.
 
-Its states are kept in a git folder beside it, so that the copy's own `.git`, where there is one, is left to the tests. A
-state is the id of a tree of git: every file, also those that git ignores.
+Its states are kept in a git folder beside it, so that the copy's own `.git`, where there is one, is left to the tests.
+A state is the id of a tree of git: every file, also those that git ignores.
 """
 
 from __future__ import annotations
@@ -64,11 +64,16 @@ class WorkCopy:
         """List the files that differ between two states."""
         words = self._git("diff", "--raw", "-z", "--no-abbrev", "--no-renames", before, after).split(b"\0")
         facts, paths = words[0:-1:2], words[1::2]
-        return tuple(_change(fact.decode(), path.decode(errors="surrogateescape")) for fact, path in zip(facts, paths, strict=True))
+        return tuple(
+            _change(fact.decode(), path.decode(errors="surrogateescape"))
+            for fact, path in zip(facts, paths, strict=True)
+        )
 
     def diff(self, before: str, after: str) -> str:
         """Return what differs between two states, as `git apply` reads it."""
-        told = self._git("diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", before, after)
+        told = self._git(
+            "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", before, after
+        )
         return told.decode(errors="replace")
 
     def content(self, blob: str) -> bytes:

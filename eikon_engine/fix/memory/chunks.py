@@ -16,10 +16,11 @@ WINDOW: Final = 40
 LONGEST: Final = 120
 """Lines above which a piece is cut into windows."""
 _DEFINED: Final = re.compile(
-    r"^\s*(?:export\s+|default\s+|async\s+|pub\s+|static\s+)*"
-    r"(?:def|class|function\*?|const|let|var|func|fn|interface|type|struct|enum)\s+([A-Za-z_$][\w$]*)",
+    r"^(?:[ \t]*(?:export |default |async |pub |static )*(?:def|class|function\*?|func|fn|interface|struct|enum)"
+    r"|(?:export )?(?:const|let|var|type))\s+([A-Za-z_$][\w$]*)",
     re.MULTILINE,
 )
+"""Definitions as the languages of our day begin them; variables only where they stand at the margin."""
 _Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 

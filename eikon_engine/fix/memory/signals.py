@@ -88,7 +88,8 @@ def names_used(failure: TestFailure | None, chunks: Mapping[str, Sequence[Chunk]
     here = (chunk for file, line in places for chunk in chunks.get(file, ()) if chunk.first <= line <= chunk.last)
     there = {(chunk.file, chunk.first): chunk for chunk in here}.values()
     told = names_told(f"{failure.message}\n{failure.excerpt}")
-    used = told.union(*(names(chunk.text) - chunk.symbols for chunk in there))
+    here_defined = frozenset[str]().union(*(chunk.symbols for chunk in there))
+    used = told.union(*(names(chunk.text) for chunk in there)) - here_defined
     places_of = Counter(symbol for each in chunks.values() for chunk in each for symbol in chunk.symbols & used)
     return frozenset(name for name in used if 0 < places_of[name] <= MOST_DEFINITIONS)
 

@@ -42,8 +42,8 @@ def debug_loop(
     """Run tests, and mend what fails, until they pass or the cycles are used up.
 
     `client` is asked for fixes, `applier` makes the changes, blocks and differences if left out; `tasks` are other
-    steps than the usual ones, which then ask and apply by themselves. Tests run in a copy of the tree; the tree itself is
-    changed at the end, on success or with `options.keep`.
+    steps than the usual ones, which then ask and apply by themselves. Tests run in a copy of the tree; the tree itself
+    is changed at the end, on success or with `options.keep`.
 
     Raises:
         UsageError: the options cannot be used; nothing was begun.
@@ -101,8 +101,8 @@ def _demand_relative(tree: UserTree, command: str) -> None:
     """
     if f"{tree.root}{os.sep}" in f"{command}{os.sep}" and tree.root != Path(tree.root.anchor):
         message = (
-            f"--test-cmd: wanted paths relative to {tree.root}, since tests run in a copy of it, found that path in the "
-            "command; write it relatively"
+            f"--test-cmd: wanted paths relative to {tree.root}, since tests run in a copy of it, found that path in "
+            "the command; write it relatively"
         )
         raise UsageError(message)
 
@@ -124,7 +124,8 @@ def _conclude(session: Session, ground: Ground, log: CycleLog, end: LoopEnd, opt
     copy = ground.copy
     diff = copy.diff(end.base, end.kept)
     session.keep_diff(diff)
-    outcome, failure, modified = end.outcome, end.failure, ()
+    outcome, failure = end.outcome, end.failure
+    modified: tuple[str, ...] = ()
     if diff and (outcome == "success" or options.keep):
         session.stand(state="writing", step=HAND_OVER)
         try:
@@ -151,8 +152,6 @@ def _conclude(session: Session, ground: Ground, log: CycleLog, end: LoopEnd, opt
         closing_analysis=end.closing_analysis,
         session=str(session.folder),
     )
-    result = TaskResult(
-        status="COMPLETE" if outcome == "success" else "FAILED", content=content_of(notes), notes=notes
-    )
+    result = TaskResult(status="COMPLETE" if outcome == "success" else "FAILED", content=content_of(notes), notes=notes)
     session.conclude(result, render_summary(result))
     return result

@@ -23,7 +23,7 @@ _CONFIGURATIONS: Final = (
 )  # fmt: skip
 
 
-def with_junit(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:
+def with_report(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:
     """Return a command of a shell that also writes `report`; None if it is not plainly pytest, or has its own report.
 
     The option goes directly behind the name of the program. The family of the report names the file of each test.
