@@ -1,1 +1,1 @@
-"""Tell what went wrong in a test run from what it left: the report of pytest, outcomes, tracebacks, else the last lines."""
+"""Tell what went wrong in a test run: from reports, outcomes, tracebacks, else from its last lines."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.fix.failure import Frame
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from eikon_engine.fix.analysis.places import Places
 
@@ -16,17 +16,20 @@ FILE_LINE: Final = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)
 """As Python itself does."""
 _COLON_LINE: Final = re.compile(r"^(?P<file>[^\s:E>][^:\n]*|E[^\s:][^:\n]*):(?P<line>\d+): ?(?:in (?P<name>\S+)|.*)$")
 """As pytest does, at the end of an entry or, in short ones, at its begin."""
-_CAPTURED: Final = re.compile(r"^-{3,} Captured .* -{3,}$")
+_CAPTURED: Final = re.compile(r"^-{3,} Captured .* -{3,}$", re.MULTILINE)
 
 
-def pytest_frames(text: str, places: Places) -> Iterator[Frame]:
-    """Yield the frames of one failure as pytest writes it, outermost first; what a test printed is none of it."""
-    for line in text.split("\n"):
-        if _CAPTURED.match(line):
-            return
-        found = _COLON_LINE.match(line) or FILE_LINE.match(line)
-        if found is not None:
-            yield frame(found["file"], int(found["line"]), found["name"] or "", places)
+def pytest_frames(text: str, places: Places) -> tuple[Frame, ...]:
+    """Return the frames of one failure as pytest writes it, outermost first."""
+    matches = (_COLON_LINE.match(line) or FILE_LINE.match(line) for line in without_captured(text).split("\n"))
+    frames = (frame(each["file"], int(each["line"]), each["name"] or "", places) for each in matches if each)
+    return from_ours(tuple(frames), places)
+
+
+def without_captured(text: str) -> str:
+    """Leave out what a test printed, which pytest writes below its failure."""
+    found = _CAPTURED.search(text)
+    return text if found is None else text[: found.start()]
 
 
 def frame(file: str, line: int, name: str, places: Places) -> Frame:
@@ -34,7 +37,18 @@ def frame(file: str, line: int, name: str, places: Places) -> Frame:
     return Frame(file=places.find(file) or file, line=max(1, line), name=name.strip())
 
 
+def from_ours(frames: tuple[Frame, ...], places: Places) -> tuple[Frame, ...]:
+    """Leave out how a program got to the code of the project; what that code called is kept."""
+    first = next((number for number, each in enumerate(frames) if _is_ours(each, places)), 0)
+    return frames[first:]
+
+
 def innermost(frames: Sequence[Frame], places: Places) -> Frame | None:
-    """Return the last frame whose file lies in the tree; what is installed inside it is no code of the project."""
-    ours = [each for each in frames if places.find(each.file) is not None and "site-packages/" not in each.file]
-    return ours[-1] if ours else None
+    """Return the last frame of the project's own code."""
+    return next((each for each in reversed(frames) if _is_ours(each, places)), None)
+
+
+def _is_ours(each: Frame, places: Places) -> bool:
+    """Say whether a file lies in the tree, and is not of a library that is installed there."""
+    installed = ("site-packages/", "node_modules/")
+    return places.find(each.file) is not None and not any(name in each.file for name in installed)

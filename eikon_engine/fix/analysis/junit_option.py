@@ -19,14 +19,8 @@ _PYTEST: Final = re.compile(
 _SHELL: Final = re.compile(r"[;&|<>`$(){}\n\\#!]")
 """What makes more of a command than one program and its arguments."""
 _CONFIGURATIONS: Final = (
-    "pytest.ini",
-    ".pytest.ini",
-    "pytest.toml",
-    ".pytest.toml",
-    "pyproject.toml",
-    "tox.ini",
-    "setup.cfg",
-)
+    "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg",
+)  # fmt: skip
 
 
 def with_report(command: str, report: Path, *, cwd: Path, environ: Mapping[str, str]) -> str | None:

@@ -47,9 +47,8 @@ def _tap(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
         if end is None or any(_IS_SUITE in each for each in block):
             continue
         stack = next((at for at, each in enumerate(block) if each.strip() == "stack: |-"), len(block))
-        yield _failure(
-            found["name"], _tap_message(block), tuple(_frames(block[stack:], _TAP_AT, places)), block, places
-        )
+        frames = tuple(_frames(block[stack:], _TAP_AT, places))
+        yield _failure(found["name"], _tap_message(block), frames, block, places)
 
 
 def _tap_message(block: Sequence[str]) -> str:
@@ -79,7 +78,7 @@ def _stacks(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
             shown = innermost(frames, places)
             kind = _RAISED.match(lines[head])
             name = "error" if kind is None else kind["type"]
-            where = f" at {shown.file}:{shown.line}" if shown is not None else ""
+            where = f" in {shown.file} {shown.name}".rstrip() if shown is not None else ""
             yield _failure(f"{name}{where}", lines[head].strip(), frames, lines[head:end], places)
         number = end
 
@@ -99,7 +98,7 @@ def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: Places) -> I
 
 
 def _failure(name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: Places) -> TestFailure:
-    where = innermost([each for each in frames if "node_modules/" not in each.file], places)
+    where = innermost(frames, places)
     return TestFailure(
         id=name,
         kind="node",

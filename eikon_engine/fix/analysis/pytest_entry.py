@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.frames import innermost, pytest_frames
+from eikon_engine.fix.analysis.frames import innermost, pytest_frames, without_captured
 from eikon_engine.fix.analysis.shorten import shortened
 from eikon_engine.fix.failure import TestFailure
 
@@ -34,10 +34,11 @@ def read_entry(name: str, text: str, places: Places, *, message: str = "", file:
 
 def _said(text: str) -> str:
     """Return what the first line with an E says, else the last line that says anything."""
-    found = _ERROR_LINE.search(text)
+    said = without_captured(text)
+    found = _ERROR_LINE.search(said)
     if found is not None:
         return found["text"]
-    return next((line for line in reversed(text.split("\n")) if line.strip()), "")
+    return next((line for line in reversed(said.split("\n")) if line.strip()), "")
 
 
 def _first_line(text: str) -> str:

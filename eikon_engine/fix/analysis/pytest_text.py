@@ -67,7 +67,10 @@ def _entry(title: str, body: str, summed: Mapping[str, str], places: Places) -> 
     fitting = [name for name in summed if plain in {name, _as_title(name)}]
     near = [name for name in fitting if (places.find(name.partition("::")[0]) or name) in files]
     name = (near or fitting or [plain])[0]
-    return read_entry(name, body, places, file=name.partition("::")[0])
+    message = summed.get(name, "")
+    return read_entry(
+        name, body, places, message="" if message.endswith("...") else message, file=name.partition("::")[0]
+    )
 
 
 def _as_title(name: str) -> str:

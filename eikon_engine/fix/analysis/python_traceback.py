@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.analysis.frames import FILE_LINE, frame, innermost
+from eikon_engine.fix.analysis.frames import FILE_LINE, frame, from_ours, innermost
 from eikon_engine.fix.analysis.shorten import shortened
 from eikon_engine.fix.failure import TestFailure
 
@@ -76,8 +76,9 @@ def _failure(lines: Sequence[str], begin: int, end: int, places: Places) -> Test
         for line in lines[last:end]
         if (found := FILE_LINE.match(line)) is not None
     )
+    frames = from_ours(frames, places)
     shown = innermost(frames, places)
-    where = f" at {shown.file}:{shown.line}" if shown is not None else ""
+    where = f" in {shown.file} {shown.name}".rstrip() if shown is not None else ""
     return TestFailure(
         id=_test(lines, begin) or f"{raised['type']}{where}",
         kind="python",

@@ -9,6 +9,8 @@ import re
 import tempfile
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.fix.hidden import without_tokens
+
 if TYPE_CHECKING:
     from eikon_engine.fix.analysis.places import Places
 
@@ -16,6 +18,7 @@ PYTHON: Final = "<python>/"
 """Stands for the folders of the libraries of Python."""
 TEMPORARY: Final = "<tmp>"
 
+_PATH_END: Final = r"(?=[/\s\"':,;)\]]|$)"
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OVERWRITTEN: Final = re.compile(r"^[^\n]*\r(?=[^\n])", re.MULTILINE)
 _LIBRARY: Final = re.compile(
@@ -27,6 +30,7 @@ _ENDED: Final = re.compile(
     r"^((?:=+ )?(?:\d+ [a-z]+(?:, )?)+|(?:=+ )?no tests (?:ran|collected)|Ran \d+ tests?) in [\d.]+ ?s(?: \([\d:]+\))?",
     re.MULTILINE,
 )
+_WORKER: Final = re.compile(r"^\[gw\d+\]", re.MULTILINE)
 _DURATION: Final = re.compile(r"^(\s*(?:# )?duration_ms:?) [\d.]+", re.MULTILINE)
 _STAMP: Final = re.compile(
     r"^(\[?)\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?=\]?(?:\s|$))", re.MULTILINE
@@ -34,23 +38,24 @@ _STAMP: Final = re.compile(
 
 
 def steady(text: str, places: Places) -> str:
-    """Return a text of a run with words in the place of its folders, addresses of objects and times at line starts."""
+    """Return a text of a run without its folders, addresses of objects, times at line starts, and known tokens."""
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     text = _OVERWRITTEN.sub("", text)
     for root in places.roots:
         text = _without(text, root)
     for folder, word in places.others:
-        text = re.sub(re.escape(str(folder)) + r"(?=[/\s\"':,;)\]]|$)", lambda _, word=word: word, text)
+        text = re.sub(re.escape(str(folder)) + _PATH_END, word, text)
     text = _TEST_FOLDER.sub(TEMPORARY, text)
-    text = re.sub(re.escape(tempfile.gettempdir()) + r"/tmp\w{8}(?=[/\s\"':,;)\]]|$)", TEMPORARY, text)
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{tempfile.gettempprefix()}\w{{8}}{_PATH_END}", TEMPORARY, text)
     text = _LIBRARY.sub(PYTHON, text)
     text = _ADDRESS.sub(r"\1 0x…", text)
     text = _ENDED.sub(r"\1", text)
+    text = _WORKER.sub("[gw]", text)
     text = _DURATION.sub(r"\1 …", text)
-    return _STAMP.sub(r"\1<time>", text)
+    return without_tokens(_STAMP.sub(r"\1<time>", text))
 
 
 def _without(text: str, root: str) -> str:
     """Write paths of the tree as relative ones; the tree itself is a dot."""
     text = text.replace(f"file://{root}/", "").replace(f"{root}/", "")
-    return re.sub(re.escape(root) + r"(?=[\s\"':,;)\]]|$)", ".", text)
+    return re.sub(re.escape(root) + _PATH_END, ".", text)
