@@ -1,4 +1,8 @@
-"""Run a program in a process group of its own, which ends with it or at its deadline."""
+"""Run a program in a process group of its own, which ends with it, at its deadline, or with us.
+
+A process that is killed cannot end what it began. So a watcher stands in the group: it reads from a pipe that only we
+hold open, and ends the group when the pipe does.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ import selectors
 import signal
 import subprocess
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from eikon_engine.fix.test_run import Ending
@@ -22,6 +27,8 @@ _GLANCE_S: Final = 0.05
 """How often is looked whether a program has ended that writes nothing."""
 _GRACE_S: Final = 2.0
 """What a program has to end itself after SIGTERM."""
+_WATCHED: Final = 'exec 3<&0 </dev/null; ( { read -r _; kill -s KILL 0; } <&3 3<&- >/dev/null 2>&1 & ) ; exec "$@" 3<&-'
+"""Begins the watcher, which is nobody's child, then becomes the program."""
 _DRAIN_S: Final = 1.0
 """How long is waited for the last output, where a process that left the group holds the pipe open."""
 
@@ -57,16 +64,7 @@ def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) 
         OSError: it cannot be started.
     """
     begun = clock()
-    process = subprocess.Popen(  # noqa: S603 - what the caller wants to be run
-        program.arguments,
-        cwd=program.cwd,
-        env=dict(program.environ),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    with process, selectors.DefaultSelector() as pipes:
+    with _watched(program) as process, process, selectors.DefaultSelector() as pipes:
         try:
             for pipe, sink in ((process.stdout, program.stdout), (process.stderr, program.stderr)):
                 if pipe is not None:
@@ -80,6 +78,28 @@ def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) 
             process.wait()
         _drain(pipes, clock() + _DRAIN_S, clock)
     return _ended(process.returncode, clock() - begun, in_time=in_time)
+
+
+@contextmanager
+def _watched(program: Program) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program whose group ends when the block does, or when this process does."""
+    watched, held = os.pipe()
+    try:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - what the caller wants to be run
+                ("/bin/sh", "-c", _WATCHED, "sh", *program.arguments),
+                cwd=program.cwd,
+                env=dict(program.environ),
+                stdin=watched,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        finally:
+            os.close(watched)
+        yield process
+    finally:
+        os.close(held)
 
 
 def _read_until(
