@@ -27,7 +27,8 @@ _LIBRARY: Final = re.compile(
 _TEST_FOLDER: Final = re.compile(r"(?<![\w.-])(?:/[\w.+@~-]+)*/pytest-of-[\w.+@~-]+/pytest-\d+(?=/|\b)")
 _ADDRESS: Final = re.compile(r"\b(at|id=) ?0x[0-9a-fA-F]{4,16}\b")
 _ENDED: Final = re.compile(
-    r"^((?:=+ )?(?:\d+ [a-z]+(?:, )?)+|(?:=+ )?no tests (?:ran|collected)|Ran \d+ tests?) in [\d.]+ ?s(?: \([\d:]+\))?(?=[ =]*$)",
+    r"^((?:=+ )?(?:\d+ [a-z]+(?:, )?)+|(?:=+ )?no tests (?:ran|collected)|Ran \d+ tests?)"
+    r" in [\d.]+ ?s(?: \([\d:]+\))?(?=[ =]*$)",
     re.MULTILINE,
 )
 _WORKER: Final = re.compile(r"^\[gw\d+\]", re.MULTILINE)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.fix.failure import Analysis
 
-PYTEST: Final = f"{shlex.quote(sys.executable)} -m pytest -p no:cacheprovider -p no:playwright"
+PYTEST: Final = f"PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 {shlex.quote(sys.executable)} -m pytest -p no:cacheprovider"
 CALCULATOR: Final = {
     "calc.py": "import json\n\n\ndef add(a, b):\n    return a - b\n\n\ndef load(text):\n    return json.loads(text)\n",
     "tests/test_calc.py": """\
