@@ -28,7 +28,7 @@ DIVIDER: Final = "======="
 REPLACE: Final = ">>>>>>> REPLACE"
 
 _FENCE: Final = re.compile(r"^\s*(?:`{3,}|~{3,})[\w+.-]*\s*$")
-_AROUND_PATH: Final = " \t`*\"':"
+_AROUND_PATH: Final = " \t`*#\"':"
 _PATH: Final = re.compile(r"^[^\x00-\x1f<>|?*]{1,255}$")
 
 

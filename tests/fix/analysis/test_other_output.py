@@ -150,6 +150,18 @@ def test_an_outcome_outside_of_the_tree_is_not_read(tmp_path: Path) -> None:
     assert analysis.first.kind == "output"
 
 
+def test_tests_that_ran_side_by_side_are_put_in_order(tmp_path: Path) -> None:
+    """Which worker of pytest-xdist was first is chance, and the first failure is not."""
+    entries = "".join(f"____ test_{name} ____\n[gw{name}] linux -- Python\nE   assert {name}\n" for name in (2, 0, 1))
+    summary = "=== short test summary info ===\n" + "".join(f"FAILED t.py::test_{name}\n" for name in (2, 0, 1))
+
+    analysis = printed(tmp_path, tmp_path, stdout=f"=== FAILURES ===\n{entries}{summary}")
+
+    assert [(each.id, each.message) for each in analysis.failures] == [
+        (f"t.py::test_{name}", f"assert {name}") for name in range(3)
+    ]
+
+
 @pytest.mark.parametrize(
     ("ended", "signal", "told"),
     [("timed_out", None, "did not end in time"), ("killed", 9, "killed by signal 9")],

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,8 @@ PLACES = Places(tree=Path("/work/copy"), cwd=Path("/work/copy"), others=((Path("
         ("[2026-01-02 03:04:05,678] INFO", "[<time>] INFO"),
         ("/var/t/pytest-of-ada/pytest-12/test_a0/x", "<tmp>/test_a0/x"),
         ("\x1b[31mred\x1b[0m", "red"),
+        ("a bell \x07 rings", r"a bell \x07 rings"),
+        ("[gw3] linux -- Python", "[gw] linux -- Python"),
         ("10%\r20%\rdone\nnext\r\n", "done\nnext\n"),
         (f"token ghp_{'a1' * 18} used", "token ghp_<secret> used"),
     ],
@@ -56,6 +59,17 @@ def test_what_a_test_compares_is_kept(text: str) -> None:
 
 
 PIECES = ("/work/copy", "/", "a", " ", "\n", "0x1234", " at ", "1 passed in 1.0s", "é", '"')
+
+
+@pytest.mark.parametrize("piece", ["../", "a/", "/", "_ ", "=", "\r", "1 a", "0x", "ghp_", "(", "\x1b["])
+def test_long_lines_take_no_longer_than_short_ones(piece: str) -> None:
+    """No output keeps a pattern busy: what is longer than any line of a person is cut."""
+    begun = time.process_time()
+
+    found = steady(piece * 200_000, PLACES)
+
+    assert len(found) < 10_000
+    assert time.process_time() - begun < 5
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))

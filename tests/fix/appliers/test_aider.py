@@ -134,6 +134,16 @@ def test_whatever_goes_wrong_the_files_are_as_they_were(
     assert stand.contents == before
 
 
+@pytest.mark.parametrize("target", ["../outside.py", ".git/config", "folder"])
+def test_targets_it_may_not_change_are_not_handed_on(target: str, stand: Stand) -> None:
+    """Nothing outside, of git, or through a link, is shown to it."""
+    (stand.tree / "folder").symlink_to("/")
+
+    with pytest.raises(PatchRejectedError):
+        stand.aider(MENDS).apply(FIX, stand.tree, (target,))
+    assert not stand.called_file.exists()
+
+
 def test_a_missing_aider_is_told(stand: Stand) -> None:
     """The message says how to install it; the exit status is that of what is not here."""
     with pytest.raises(AiderMissingError, match="install it with") as missing:
