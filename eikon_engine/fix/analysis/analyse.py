@@ -12,7 +12,7 @@ from eikon_engine.fix.analysis.places import Places
 from eikon_engine.fix.analysis.pytest_text import read_output
 from eikon_engine.fix.analysis.pytest_xml import read_report
 from eikon_engine.fix.analysis.python_traceback import read_tracebacks
-from eikon_engine.fix.analysis.steady import steady
+from eikon_engine.fix.analysis.steady import WORKER, steady
 from eikon_engine.fix.failure import Analysis
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.wording import counted
@@ -45,7 +45,7 @@ def analyse(output: TestOutput) -> Analysis:
         return Analysis(passed=True, first=None, summary="passed: exit status 0")
     places = Places(tree=output.tree, cwd=output.tree / run.cwd, others=((output.session.absolute(), "<session>"),))
     stdout, stderr = (steady(_text(output.session, each.file), places) for each in (run.stdout, run.stderr))
-    failures = _failures(output, places, stdout, stderr)
+    failures = _in_order(_failures(output, places, stdout, stderr))
     first, *others = _distinct(failures) or (read_tail(run, stdout, stderr),)
     return Analysis(
         passed=False,
@@ -68,6 +68,12 @@ def _failures(output: TestOutput, places: Places, stdout: str, stderr: str) -> t
         or read_tracebacks(text, places)
         or read_stacks(text, places)
     )
+
+
+def _in_order(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:
+    """Put failures in the order of their ids where tests ran side by side: which one came first is chance."""
+    is_parallel = any(each.excerpt.startswith(WORKER) for each in failures)
+    return tuple(sorted(failures, key=lambda each: each.id)) if is_parallel else failures
 
 
 def _distinct(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:

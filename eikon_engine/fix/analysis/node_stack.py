@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 EXCERPT_LINES: Final = 60
 _ABOVE: Final = 25
 """Lines above a stack in which the error that it belongs to is looked for."""
+_LONGEST_BLOCK: Final = 500
+"""Lines in which what TAP tells of a test has to end."""
 _AT: Final = re.compile(
     r"^\s+at (?:(?:async )?(?P<name>.+?) \()?(?P<file>(?:file://)?[^\s():][^():]*):(?P<line>\d+):\d+\)?"
 )
@@ -42,7 +44,8 @@ def _tap(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
         found = _NOT_OK.match(line)
         if found is None:
             continue
-        end = next((at for at in range(number, len(lines)) if lines[at] == f"{found['indent']}  ..."), None)
+        near = range(number, min(number + _LONGEST_BLOCK, len(lines)))
+        end = next((at for at in near if lines[at] == f"{found['indent']}  ..."), None)
         block = lines[number:end]
         if end is None or any(_IS_SUITE in each for each in block):
             continue

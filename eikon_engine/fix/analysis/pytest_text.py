@@ -24,7 +24,8 @@ _BLOCKS: Final = ("FAILURES", "ERRORS")
 def read_output(text: str, places: Places) -> tuple[TestFailure, ...]:
     """Return the failures in the order in which pytest told them; none if it is no output of pytest."""
     summed = dict(_summary(text))
-    entries = [_entry(title, body, summed, places) for title, body in _entries(text)]
+    titled = _by_title(summed)
+    entries = [_entry(title, body, summed, titled, places) for title, body in _entries(text)]
     told = {each.id for each in entries}
     rest = (
         read_entry(name, message, places, message=message, file=name.partition("::")[0])
@@ -60,11 +61,22 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
         title, body = entry["title"] if entry is not None and bar is None else "", []
 
 
-def _entry(title: str, body: str, summed: Mapping[str, str], places: Places) -> TestFailure:
+def _by_title(summed: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """Return node ids by the titles that their failures may have."""
+    titled: dict[str, list[str]] = {}
+    for name in summed:
+        for title in {name, _as_title(name)}:
+            titled.setdefault(title, []).append(name)
+    return titled
+
+
+def _entry(
+    title: str, body: str, summed: Mapping[str, str], titled: Mapping[str, list[str]], places: Places
+) -> TestFailure:
     """Make a failure, under the node id of the summary where one fits the title and the file."""
     plain = _STAGE.sub("", title)
     files = {each.file for each in pytest_frames(body, places)}
-    fitting = [name for name in summed if plain in {name, _as_title(name)}]
+    fitting = titled.get(plain, [])
     near = [name for name in fitting if (places.find(name.partition("::")[0]) or name) in files]
     name = (near or fitting or [plain])[0]
     message = summed.get(name, "")

@@ -48,22 +48,19 @@ def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
         if not is_head and FILE_LINE.match(lines[number]) is None:
             number += 1
             continue
-        end = _end(lines, number + is_head)
-        if end is not None:
+        end = next((at + 1 for at in range(number + is_head, len(lines)) if _is_margin(lines[at])), None)
+        if end is None:
+            return
+        if _RAISED.match(lines[end - 1]) and any(FILE_LINE.match(line) for line in lines[number:end]):
             yield number, end
-        number = end or number + 1
+            number = end
+        else:
+            number = max(number + 1, end - 1)
 
 
-def _end(lines: Sequence[str], number: int) -> int | None:
-    """Return the line behind the one that names the exception; None if there is none."""
-    has_frame = False
-    while number < len(lines):
-        line = lines[number]
-        has_frame = has_frame or FILE_LINE.match(line) is not None
-        if line and not line[0].isspace():
-            return number + 1 if has_frame and _RAISED.match(line) is not None else None
-        number += 1
-    return None
+def _is_margin(line: str) -> bool:
+    """Say whether a line begins at the margin, as the one does that names the exception."""
+    return bool(line) and not line[0].isspace()
 
 
 def _failure(lines: Sequence[str], begin: int, end: int, places: Places) -> TestFailure | None:

@@ -10,6 +10,7 @@ import tempfile
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.hidden import without_tokens
+from eikon_engine.outcome.printable import printable
 
 if TYPE_CHECKING:
     from eikon_engine.fix.analysis.places import Places
@@ -17,17 +18,22 @@ if TYPE_CHECKING:
 PYTHON: Final = "<python>/"
 """Stands for the folders of the libraries of Python."""
 TEMPORARY: Final = "<tmp>"
+WORKER: Final = "[gw]"
+"""Begins what a worker of pytest-xdist tells, whichever it was."""
 
 _PATH_END: Final = r"(?=[/\s\"':,;)\]]|$)"
 _ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 _OVERWRITTEN: Final = re.compile(r"^[^\n]*\r(?=[^\n])", re.MULTILINE)
+_LONG: Final = re.compile(r"^([^\n]{4000})[^\n]{4,}", re.MULTILINE)
+"""Lines so long that no person wrote them, and patterns would take long for them."""
 _LIBRARY: Final = re.compile(
-    r"(?<![\w./-])(?:\.\./|/)(?:[\w.+@~-]+/|\.\./)*lib(?:64)?/python3(?:\.\d+)?/(?:(?:site|dist)-packages/)?"
+    r"(?<![\w./-])(?:\.\.)?/(?:[\w.+@~-]+/)*lib(?:64)?/python3(?:\.\d+)?/(?:(?:site|dist)-packages/)?"
 )
 _TEST_FOLDER: Final = re.compile(r"(?<![\w.-])(?:/[\w.+@~-]+)*/pytest-of-[\w.+@~-]+/pytest-\d+(?=/|\b)")
 _ADDRESS: Final = re.compile(r"\b(at|id=) ?0x[0-9a-fA-F]{4,16}\b")
 _ENDED: Final = re.compile(
-    r"^((?:=+ )?(?:\d+ [a-z]+(?:, )?)+|(?:=+ )?no tests (?:ran|collected)|Ran \d+ tests?) in [\d.]+ ?s(?: \([\d:]+\))?",
+    r"^((?:=+ )?(?:\d+ [a-z]+(?:, )?)+|(?:=+ )?no tests (?:ran|collected)|Ran \d+ tests?)"
+    r" in [\d.]+ ?s(?: \([\d:]+\))?(?=[ =]*$)",
     re.MULTILINE,
 )
 _WORKER: Final = re.compile(r"^\[gw\d+\]", re.MULTILINE)
@@ -45,12 +51,13 @@ def steady(text: str, places: Places) -> str:
         text = _without(text, root)
     for folder, word in places.others:
         text = re.sub(re.escape(str(folder)) + _PATH_END, word, text)
+    text = _LONG.sub(r"\1[…]", printable(text))
     text = _TEST_FOLDER.sub(TEMPORARY, text)
     text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{tempfile.gettempprefix()}\w{{8}}{_PATH_END}", TEMPORARY, text)
     text = _LIBRARY.sub(PYTHON, text)
     text = _ADDRESS.sub(r"\1 0x…", text)
     text = _ENDED.sub(r"\1", text)
-    text = _WORKER.sub("[gw]", text)
+    text = _WORKER.sub(WORKER, text)
     text = _DURATION.sub(r"\1 …", text)
     return without_tokens(_STAMP.sub(r"\1<time>", text))
 

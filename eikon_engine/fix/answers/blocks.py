@@ -28,7 +28,7 @@ DIVIDER: Final = "======="
 REPLACE: Final = ">>>>>>> REPLACE"
 
 _FENCE: Final = re.compile(r"^\s*(?:`{3,}|~{3,})[\w+.-]*\s*$")
-_AROUND_PATH: Final = " \t`*\"'"
+_AROUND_PATH: Final = " \t`*#\"':"
 _PATH: Final = re.compile(r"^[^\x00-\x1f<>|?*]{1,255}$")
 
 
@@ -73,7 +73,7 @@ def _path(lines: Sequence[str], mark: int, behind: int, before: str | None) -> t
         if before is None:
             raise _malformed(mark, "the path of a file above it", "none")
         return mark, before
-    name = lines[number].strip().rstrip(":").strip(_AROUND_PATH).rstrip(":")
+    name = lines[number].strip(_AROUND_PATH)
     if not _PATH.match(name):
         raise _malformed(mark, "the path of a file above it", repr(lines[number][:80]))
     return number, name

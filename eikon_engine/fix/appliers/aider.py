@@ -69,7 +69,8 @@ class AiderApplier:
             message = "fix: wanted a change of files for aider, found one of a trace; choose another applier"
             raise PatchRejectedError(message)
         bounds = Bounds(tree=tree, targets=targets)
-        files = tuple(f"./{name}" if name.startswith("-") else name for name in targets or _named(fix, bounds))
+        names = _targets(bounds) or _named(fix, bounds)
+        files = tuple(f"./{name}" if name.startswith("-") else name for name in names)
         with remembered(tree, (OWN_FILES,)) as before, _restored(before), _without_own_files(tree):
             output = self._run(fix, tree, files)
             changed = before.changed()
@@ -158,6 +159,13 @@ def _without_own_files(tree: Path) -> Iterator[None]:
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 path.unlink(missing_ok=True)
+
+
+def _targets(bounds: Bounds) -> tuple[str, ...]:
+    """Return the targets, each of which has to be a file, or a folder of files, that may be changed."""
+    for name in bounds.targets:
+        bounds.demand(f"{name}/any" if (bounds.tree / name).is_dir() else name)
+    return bounds.targets
 
 
 def _named(fix: TextFix, bounds: Bounds) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.context import Context, ContextPiece
+from eikon_engine.fix.memory.chunks import lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ def within(pieces: Sequence[ContextPiece], budget: int, around: int | None) -> C
 
 def _cut(piece: ContextPiece, budget: int, around: int | None) -> ContextPiece:
     """Drop lines, the farther one from the middle first, until a piece has room."""
-    lines = piece.text.splitlines(keepends=True)
+    lines = lines_of(piece.text)
     middle = min(max((around or piece.first_line) - piece.first_line, 0), len(lines) - 1)
     first, end = 0, len(lines)
     while end - first > 1 and estimate("".join(lines[first:end])) > budget:

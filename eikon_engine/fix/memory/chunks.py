@@ -6,6 +6,7 @@ import ast
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from io import StringIO
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
@@ -39,10 +40,15 @@ class Chunk:
 @lru_cache(maxsize=1 << 13)
 def chunks(file: str, text: str) -> tuple[Chunk, ...]:
     """Cut a file into pieces that follow each other without a gap."""
-    lines = text.splitlines(keepends=True)
+    lines = lines_of(text)
     starts = _python_starts(text, lines) if file.endswith((".py", ".pyi")) else None
     bounds = _windows(1, len(lines) + 1) if starts is None else _bounded(starts, len(lines) + 1)
     return tuple(_chunk(file, lines, first, end) for first, end in bounds)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text with their ends, as tracebacks count them: a form feed ends none."""
+    return StringIO(text).readlines()
 
 
 def _chunk(file: str, lines: Sequence[str], first: int, end: int) -> Chunk:
