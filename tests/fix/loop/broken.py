@@ -83,7 +83,8 @@ SCRIPT = Broken(
     },
     answers=(
         (
-            "The key is misspelt:\n\n```diff\n--- a/app/check.py\n+++ b/app/check.py\n@@ -3,3 +3,3 @@\n \n def port():\n"
+            "The key is misspelt:\n\n```diff\n--- a/app/check.py\n+++ b/app/check.py\n@@ -3,3 +3,3 @@\n \n"
+            " def port():\n"
             "-    return int(SETTINGS['prot'])\n+    return int(SETTINGS['port'])\n```\n"
         ),
     ),

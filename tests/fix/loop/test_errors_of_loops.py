@@ -127,6 +127,18 @@ def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path:
         seat.loop(project, test_cmd=f"pytest {project}/test_price.py")
 
 
+def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path: Path) -> None:
+    """A package that is installed from the tree itself is what such tests test: the summary warns, once."""
+    write(tmp_path, {"reads.py": f"print(open({str(project / 'price.py')!r}))\nraise SystemExit(1)\n"})
+
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd=f"python {tmp_path}/reads.py", max_cycles=1)
+
+    (warning,) = result.notes.warnings
+    assert warning.startswith(f"the tests name price.py of {project} itself, not of the copy")
+    assert f"warning: {warning}" in (seat.session / "summary.txt").read_text(encoding="utf-8")
+
+
 def test_a_dirty_tree_is_begun_with_where_that_is_asked_for(project: Path, tmp_path: Path) -> None:
     """Without it the files are named; with it they are part of what is tested, and stay as they are."""
     write(project, {"new.txt": "mine\n"})
