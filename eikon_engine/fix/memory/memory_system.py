@@ -57,7 +57,7 @@ class MemorySystem:
         alike = likeness(_question(query.analysis), [chunk.text for chunk in every])
         found = [piece for chunk, share in zip(every, alike, strict=True) for piece in _piece(chunk, share, signals)]
         ranked = sorted(
-            (*found, *evidence(first, query.tree)), key=lambda each: (-each.score, each.file, each.first_line)
+            (*found, *evidence(query.analysis, query.tree)), key=lambda each: (-each.score, each.file, each.first_line)
         )
         return within(ranked[: self.most_pieces], query.token_budget, None if first is None else first.line)
 
