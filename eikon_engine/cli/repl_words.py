@@ -55,7 +55,7 @@ def read_line(line: str) -> Typed | None:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        message = f"{line.strip()}: wanted words as a shell splits them, found {_lower(str(error))}; close what is open"
+        message = f"{line.strip()!r}: wanted words as a shell splits them, found {_lower(str(error))}; close it"
         raise UsageError(message) from error
     match words:
         case []:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.errors import CommandUnusableError, NoFixError, PatchRejectedError, StepFailedError
 from eikon_engine.fix.hand_over import demand_plain_files
 from eikon_engine.fix.judging import judge
+from eikon_engine.fix.own_files import own_files_named, warning_of
 from eikon_engine.fix.proposal import NoFix
 from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
@@ -65,6 +66,7 @@ class LoopEnd:
     failure: StepFailure | None = None
     closing_test: TestRun | None = None
     closing_analysis: Analysis | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ class DebugLoop:
         self._analysis: Analysis | None = None
         self._pending: _Pending | None = None
         self._attempts: list[Attempt] = []
+        self._warnings: list[str] = []
         self._closing: tuple[TestRun, Analysis] | None = None
 
     def run(self) -> LoopEnd:
@@ -135,11 +138,20 @@ class DebugLoop:
             self._log.tell(f"{RUN_SCRIPT.name}: {_ended(run)}")
             if self._pending is None:
                 _demand_usable(run, ground.session, options)
+            self._look_for_own_files(run)
         with self._log.at(ANALYZE.name):
             output = TestOutput(run=run, session=ground.session, tree=ground.copy.root)
             analysis = self._tasks.perform(ANALYZE, output)
             self._log.tell(f"{ANALYZE.name}: {analysis.summary}")
         return run, analysis
+
+    def _look_for_own_files(self, run: TestRun) -> None:
+        """Warn once of tests that read the user's tree, which no fix reaches before the end."""
+        ground = self._ground
+        named = own_files_named(run, ground.session, ground.tree.root, ground.copy.root)
+        if named and not self._warnings:
+            self._warnings.append(warning_of(named, ground.tree.root))
+            self._log.tell(f"warning: {self._warnings[0]}")
 
     def _weigh(self, run: TestRun, analysis: Analysis) -> bool:
         """Keep the pending fix if it helped, else take it back; return whether the tests passed."""
@@ -217,6 +229,7 @@ class DebugLoop:
             failure=failure,
             closing_test=test,
             closing_analysis=analysis,
+            warnings=tuple(self._warnings),
         )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import EikonError, UsageError
+from eikon_engine.errors import EikonError, RequirementError, UsageError
 from eikon_engine.fix.appliers.blocks import BlocksApplier
 from eikon_engine.fix.cycle_log import CycleLog
 from eikon_engine.fix.default_tasks import default_tasks
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 HAND_OVER: Final = "fix:hand_over"
 """What the last step is called, which changes the user's tree."""
 _ID_LETTERS: Final = 6
+_LIBRARIES: Final = ("bm25s", "defusedxml")
 
 
 def debug_loop(
@@ -49,9 +51,11 @@ def debug_loop(
         UsageError: the options cannot be used; nothing was begun.
         DirtyTreeError: the tree has changes that are not committed.
         GitMissingError: there is no git.
+        RequirementError: the extra "fix" is not installed.
         OutputError: the session folder cannot be written.
     """
     demand_sensible(options)
+    _demand_libraries()
     chosen = applier or BlocksApplier()
     home = (options.sessions or sessions_folder(Path.home(), os.environ)).resolve()
     tree = find_tree(options.cwd, (*options.apart, home))
@@ -91,6 +95,18 @@ def debug_loop(
             log = CycleLog(session, options)
             end = DebugLoop(ground, tasks or default_tasks(client, chosen), log, options).run()
             return _conclude(session, ground, log, end, options)
+
+
+def _demand_libraries() -> None:
+    """Make sure that the extra "fix" is installed.
+
+    Raises:
+        RequirementError: it is not.
+    """
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        message = f"the debug loop wants the library {missing[0]}, found none; pip install 'eikon-engine[fix]'"
+        raise RequirementError(message)
 
 
 def _demand_relative(tree: UserTree, command: str) -> None:
@@ -150,6 +166,7 @@ def _conclude(session: Session, ground: Ground, log: CycleLog, end: LoopEnd, opt
         history=log.records,
         closing_test=end.closing_test,
         closing_analysis=end.closing_analysis,
+        warnings=end.warnings,
         session=str(session.folder),
     )
     result = TaskResult(status="COMPLETE" if outcome == "success" else "FAILED", content=content_of(notes), notes=notes)

@@ -57,6 +57,7 @@ def _lines(result: TaskResult) -> Iterator[str]:
     yield f"files:  {', '.join(notes.modified_files) or 'none'}"
     for record in notes.history:
         yield f"cycle {record.cycle}: {_cycle(record)}"
+    yield from (f"warning: {each}" for each in notes.warnings)
     if notes.closing_analysis is not None:
         yield f"closing test: {notes.closing_analysis.summary}"
 

@@ -65,6 +65,8 @@ class LoopNotes(Record):
     """What the kept fixes come to, whether or not the user's tree has it."""
     termination_reason: str
     failure: StepFailure | None = None
+    warnings: tuple[str, ...] = ()
+    """What makes the result less than it seems."""
     history: tuple[CycleRecord, ...] = ()
     closing_test: TestRun | None = None
     """The test run of the last fix, for which no cycle was left."""

@@ -35,11 +35,15 @@ MISSING_IMPORT = Broken(
         "pytest.ini": "[pytest]\npythonpath = src\n",
     },
     answers=(
-        "src/clock/span.py\n<<<<<<< SEARCH\nLIMIT = timedelta(hours=1)\n=======\n"
-        "from datetime import timedelta\n\nLIMIT = timedelta(hours=1)\n>>>>>>> REPLACE\n",
-        "Now the comparison is the wrong way round.\n\n"
-        "src/clock/span.py\n<<<<<<< SEARCH\n    return timedelta(minutes=minutes) < LIMIT\n=======\n"
-        "    return timedelta(minutes=minutes) > LIMIT\n>>>>>>> REPLACE\n",
+        (
+            "src/clock/span.py\n<<<<<<< SEARCH\nLIMIT = timedelta(hours=1)\n=======\n"
+            "from datetime import timedelta\n\nLIMIT = timedelta(hours=1)\n>>>>>>> REPLACE\n"
+        ),
+        (
+            "Now the comparison is the wrong way round.\n\n"
+            "src/clock/span.py\n<<<<<<< SEARCH\n    return timedelta(minutes=minutes) < LIMIT\n=======\n"
+            "    return timedelta(minutes=minutes) > LIMIT\n>>>>>>> REPLACE\n"
+        ),
     ),
     cycles=3,
 )
@@ -56,10 +60,14 @@ TWO_FAULTS = Broken(
         ),
     },
     answers=(
-        "names.py\n<<<<<<< SEARCH\n    return [word[1] for word in name.split()]\n=======\n"
-        "    return [word[0] for word in name.split()]\n>>>>>>> REPLACE\n",
-        "words.py\n<<<<<<< SEARCH\n    return word == word[::1] and len(word) > 99\n=======\n"
-        "    return word == word[::-1]\n>>>>>>> REPLACE\n",
+        (
+            "names.py\n<<<<<<< SEARCH\n    return [word[1] for word in name.split()]\n=======\n"
+            "    return [word[0] for word in name.split()]\n>>>>>>> REPLACE\n"
+        ),
+        (
+            "words.py\n<<<<<<< SEARCH\n    return word == word[::1] and len(word) > 99\n=======\n"
+            "    return word == word[::-1]\n>>>>>>> REPLACE\n"
+        ),
     ),
     cycles=3,
 )
@@ -74,8 +82,11 @@ SCRIPT = Broken(
         "app/settings.py": "SETTINGS = {'port': '8080'}\n",
     },
     answers=(
-        "The key is misspelt:\n\n```diff\n--- a/app/check.py\n+++ b/app/check.py\n@@ -3,3 +3,3 @@\n \n def port():\n"
-        "-    return int(SETTINGS['prot'])\n+    return int(SETTINGS['port'])\n```\n",
+        (
+            "The key is misspelt:\n\n```diff\n--- a/app/check.py\n+++ b/app/check.py\n@@ -3,3 +3,3 @@\n \n"
+            " def port():\n"
+            "-    return int(SETTINGS['prot'])\n+    return int(SETTINGS['port'])\n```\n"
+        ),
     ),
     cycles=2,
     command=f"{sys.executable} app/check.py",

@@ -24,23 +24,23 @@ def project(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "answer", "step", "code", "status"),
+    ("chosen", "answer", "expected"),
     [
-        ({"test_cmd": "pytset -q"}, "", "system:run_script", "command-unusable", 2),
-        ({"test_cmd": "./price.py"}, "", "system:run_script", "command-unusable", 2),
-        ({"test_cmd": "sleep 60", "timeout_seconds": 0.2}, "", "system:run_script", "command-unusable", 2),
-        ({}, "I would rather talk of the weather.", "debug:generate_fix", "proposal-malformed", 1),
-        ({}, "NO FIX FOUND: the test is wrong", "debug:generate_fix", "no-fix", 1),
-        ({}, GOOD_FIX.replace("sum(", "summe("), "fix:apply", "patch-rejected", 1),
-        ({}, GOOD_FIX.replace("price.py", "../price.py"), "fix:apply", "patch-rejected", 1),
-        ({}, GOOD_FIX.replace("price.py", ".git/config"), "fix:apply", "patch-rejected", 1),
-        ({"target_files": ("test_price.py",)}, GOOD_FIX, "fix:apply", "patch-rejected", 1),
-        ({"applier": AiderApplier(command="no-such-aider")}, GOOD_FIX, "fix:apply", "aider-missing", 78),
+        ({"test_cmd": "pytset -q"}, "", ("system:run_script", "command-unusable", 2)),
+        ({"test_cmd": "./price.py"}, "", ("system:run_script", "command-unusable", 2)),
+        ({"test_cmd": "sleep 60", "timeout_seconds": 0.2}, "", ("system:run_script", "command-unusable", 2)),
+        ({}, "I would rather talk of the weather.", ("debug:generate_fix", "proposal-malformed", 1)),
+        ({}, "NO FIX FOUND: the test is wrong", ("debug:generate_fix", "no-fix", 1)),
+        ({}, GOOD_FIX.replace("sum(", "summe("), ("fix:apply", "patch-rejected", 1)),
+        ({}, GOOD_FIX.replace("price.py", "../price.py"), ("fix:apply", "patch-rejected", 1)),
+        ({}, GOOD_FIX.replace("price.py", ".git/config"), ("fix:apply", "patch-rejected", 1)),
+        ({"target_files": ("test_price.py",)}, GOOD_FIX, ("fix:apply", "patch-rejected", 1)),
+        ({"applier": AiderApplier(command="no-such-aider")}, GOOD_FIX, ("fix:apply", "aider-missing", 78)),
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
 )
 def test_a_step_that_fails_ends_the_loop(
-    project: Path, tmp_path: Path, chosen: dict[str, Any], answer: str, step: str, code: str, status: int
+    project: Path, tmp_path: Path, chosen: dict[str, Any], answer: str, expected: tuple[str, str, int]
 ) -> None:
     """The result names step, code and exit status, and no file differs."""
     before = everything(project)
@@ -51,8 +51,8 @@ def test_a_step_that_fails_ends_the_loop(
     failure = result.notes.failure
     assert failure is not None
     assert (result.status, result.notes.outcome) == ("FAILED", "error")
-    assert (failure.step, failure.code, failure.exit_status, failure.cycle) == (step, code, status, 1)
-    assert step in result.content
+    assert (failure.step, failure.code, failure.exit_status) == expected
+    assert failure.step in result.content
     assert "\n" not in failure.message
     assert everything(project) == before
     assert not (seat.session / "tree").exists()
@@ -115,9 +115,7 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
         ({"cwd": Path("/nowhere")}, "wanted the folder of a project"),
     ],
 )
-def test_what_cannot_be_begun_is_refused(
-    project: Path, tmp_path: Path, chosen: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_begun_is_refused(project: Path, tmp_path: Path, chosen: dict[str, Any], message: str) -> None:
     """Options that cannot be are told at once, before any test runs."""
     with bench(tmp_path) as seat, pytest.raises(UsageError, match=message):
         seat.loop(project, **chosen)
@@ -127,6 +125,18 @@ def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path:
     """Such a command would test the user's files, and no fix would ever help."""
     with bench(tmp_path) as seat, pytest.raises(UsageError, match="wanted paths relative to"):
         seat.loop(project, test_cmd=f"pytest {project}/test_price.py")
+
+
+def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path: Path) -> None:
+    """A package that is installed from the tree itself is what such tests test: the summary warns, once."""
+    write(tmp_path, {"reads.py": f"print(open({str(project / 'price.py')!r}))\nraise SystemExit(1)\n"})
+
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd=f"python {tmp_path}/reads.py", max_cycles=1)
+
+    (warning,) = result.notes.warnings
+    assert warning.startswith(f"the tests name price.py of {project} itself, not of the copy")
+    assert f"warning: {warning}" in (seat.session / "summary.txt").read_text(encoding="utf-8")
 
 
 def test_a_dirty_tree_is_begun_with_where_that_is_asked_for(project: Path, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_changes_reach_the_tree_together(project: Path) -> None:
     assert (project / "run.sh").stat().st_mode & 0o777 == 0o700
     assert (project / "new" / "place.py").read_text(encoding="utf-8") == "x = 1\n"
     assert not (project / "test_price.py").exists()
-    assert [path for path in project.rglob("*.eikon")] == []
+    assert list(project.rglob("*.eikon")) == []
 
 
 @pytest.mark.parametrize("how", ["changed", "deleted", "made", "linked"])
