@@ -81,6 +81,17 @@ def test_the_failing_line_comes_first_then_what_it_uses(tree: Path) -> None:
     assert "weather.py" not in context.files
 
 
+def test_names_are_followed_two_steps_far(tree: Path) -> None:
+    """An assertion has no frame in the code that it judges; what that code uses is found all the same."""
+    asserted = FAILURE.model_copy(update={"frames": FAILURE.frames[:1]})
+
+    reasons = {(piece.file, piece.first_line): piece.why for piece in _look_up(tree, failure=asserted).pieces}
+
+    assert reasons["shop/cart.py", 4].startswith("defines Cart, total")
+    assert reasons["shop/prices.py", 5].startswith("defines with_tax, one step further")
+    assert ("shop/prices.py", 8) not in reasons
+
+
 def test_what_is_hidden_or_foreign_is_never_shown(tree: Path) -> None:
     """Hidden files, keys, installed packages and links are not looked at, even as targets."""
     context = _look_up(tree, targets=(".env", "secrets.json", "node_modules", "shop/outside.py"))
