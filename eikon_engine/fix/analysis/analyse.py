@@ -33,8 +33,8 @@ MOST_FAILURES: Final = 200
 def analyse(output: TestOutput) -> Analysis:
     """Say whether a run passed, by its exit status alone, and what was wrong, the first failure first.
 
-    What is most exact is asked first: the report of pytest, what pytest printed, outcomes of replays, tracebacks of
-    Python, stacks of Node; else the last lines of both outputs are all there is.
+    What is most exact is asked first: the report of pytest or what it printed, with the outcomes of replays that are
+    named; then tracebacks of Python, stacks of Node; else the last lines of both outputs are all there is.
 
     Raises:
         FixError: the output of the run cannot be read.
@@ -43,7 +43,8 @@ def analyse(output: TestOutput) -> Analysis:
     run = output.run
     if run.passed:
         return Analysis(passed=True, first=None, summary="passed: exit status 0")
-    places = Places(tree=output.tree, cwd=output.tree / run.cwd, others=((output.session.absolute(), "<session>"),))
+    session = tuple((each, "<session>") for each in {output.session.absolute(), output.session.resolve()})
+    places = Places(tree=output.tree, cwd=output.tree / run.cwd, others=session)
     stdout, stderr = (steady(_text(output.session, each.file), places) for each in (run.stdout, run.stderr))
     failures = _in_order(_failures(output, places, stdout, stderr))
     first, *others = _distinct(failures) or (read_tail(run, stdout, stderr),)
@@ -61,13 +62,8 @@ def _failures(output: TestOutput, places: Places, stdout: str, stderr: str) -> t
         return ()
     report = None if run.junit_xml is None else read_report(inside(output.session, run.junit_xml), places)
     text = f"{stdout}\n{stderr}"
-    return (
-        report
-        or read_output(stdout, places)
-        or read_outcomes(text, places)
-        or read_tracebacks(text, places)
-        or read_stacks(text, places)
-    )
+    told = (*(report or read_output(stdout, places)), *read_outcomes(text, places))
+    return told or read_tracebacks(text, places) or read_stacks(text, places)
 
 
 def _in_order(failures: tuple[TestFailure, ...]) -> tuple[TestFailure, ...]:

@@ -17,17 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from eikon_engine.fix.failure import TestFailure
+    from eikon_engine.fix.failure import Analysis
 
 SCORE: Final = 90.0
 LINES: Final = 120
 _TEXTS: Final = (".txt", ".json")
 
 
-def evidence(failure: TestFailure | None, tree: Path) -> Iterator[ContextPiece]:
-    """Yield the texts that a replay kept of the steps that diverged: differences, outputs of skills."""
-    if failure is None or failure.kind != "eikon" or failure.file is None:
+def evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
+    """Yield what the first replay that failed tells of itself, where it is not the first failure, and what it kept.
+
+    It kept texts of the steps that diverged: differences, outputs of skills.
+    """
+    failure = next((each for each in analysis.failures if each.kind == "eikon"), None)
+    if failure is None or failure.file is None:
         return
+    if failure is not analysis.first:
+        yield _piece(failure.file, failure.excerpt, "outcome of a replay")
     try:
         outcome = ReplayOutcome.model_validate_json((tree / failure.file).read_bytes())
     except (OSError, ValidationError):
@@ -37,12 +43,15 @@ def evidence(failure: TestFailure | None, tree: Path) -> Iterator[ContextPiece]:
     for path in dict.fromkeys(artifact.path for step in steps for artifact in step.artifacts):
         text = read_source(tree, (folder / path).as_posix()) if path.endswith(_TEXTS) and ".." not in path else None
         if text:
-            shown = without_tokens(shortened(text, LINES)) + "\n"
-            yield ContextPiece(
-                file=(folder / path).as_posix(),
-                first_line=1,
-                last_line=text.count("\n") + 1,
-                text=shown,
-                score=SCORE,
-                why="evidence of the divergence",
-            )
+            yield _piece((folder / path).as_posix(), text, "evidence of the divergence")
+
+
+def _piece(file: str, text: str, why: str) -> ContextPiece:
+    return ContextPiece(
+        file=file,
+        first_line=1,
+        last_line=text.count("\n") + 1,
+        text=without_tokens(shortened(text, LINES)) + "\n",
+        score=SCORE,
+        why=why,
+    )

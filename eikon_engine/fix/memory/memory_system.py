@@ -12,8 +12,9 @@ from eikon_engine.fix.memory.chunks import chunks
 from eikon_engine.fix.memory.evidence import evidence
 from eikon_engine.fix.memory.lately import changed_lately
 from eikon_engine.fix.memory.likeness import likeness
-from eikon_engine.fix.memory.signals import Signals, names_used, paths_named
+from eikon_engine.fix.memory.signals import Signals, paths_named
 from eikon_engine.fix.memory.source_files import source_files
+from eikon_engine.fix.memory.used_names import used_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,14 +51,14 @@ class MemorySystem:
             analysis=query.analysis,
             targets=query.targets,
             lately=changed_lately(query.history),
-            used=names_used(first, by_file),
+            used=used_names(first, by_file),
             named=paths_named(first),
         )
         every = tuple(chunk for each in by_file.values() for chunk in each)
         alike = likeness(_question(query.analysis), [chunk.text for chunk in every])
         found = [piece for chunk, share in zip(every, alike, strict=True) for piece in _piece(chunk, share, signals)]
         ranked = sorted(
-            (*found, *evidence(first, query.tree)), key=lambda each: (-each.score, each.file, each.first_line)
+            (*found, *evidence(query.analysis, query.tree)), key=lambda each: (-each.score, each.file, each.first_line)
         )
         return within(ranked[: self.most_pieces], query.token_budget, None if first is None else first.line)
 

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.fix.memory.words import names, names_told
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
     from eikon_engine.fix.failure import Analysis, TestFailure
     from eikon_engine.fix.memory.chunks import Chunk
+    from eikon_engine.fix.memory.used_names import UsedNames
 
 FAILS_HERE: Final = 100.0
 ON_THE_WAY: Final = 60.0
 DEFINES: Final = 50.0
+DEFINES_FAR: Final = 30.0
 TARGET: Final = 30.0
 SAME_FILE: Final = 25.0
 NAMED: Final = 20.0
 OTHER_FAILURE: Final = 15.0
 ALIKE: Final = 20.0
 CHANGED_LATELY: Final = 10.0
-
-MOST_DEFINITIONS: Final = 3
-"""Places that define a name, above which it says nothing about the one that is meant."""
 
 _PATH: Final = re.compile(r"[\w./+@-]*\w")
 
@@ -48,8 +44,7 @@ class Signals:
     targets: tuple[str, ...]
     lately: frozenset[str]
     """Files that changed in recent commits, or since."""
-    used: frozenset[str]
-    """Names that stand where the failure happens."""
+    used: UsedNames
     named: frozenset[str]
     """Paths that the failure speaks of."""
 
@@ -58,9 +53,10 @@ class Signals:
         first = self.analysis.first
         if first is not None:
             yield from _failing(first, chunk)
-        defined = sorted(chunk.symbols & self.used)
-        if defined:
-            yield Reason(weight=DEFINES, why=f"defines {', '.join(defined[:3])}")
+        if near := sorted(chunk.symbols & self.used.near):
+            yield Reason(weight=DEFINES, why=f"defines {', '.join(near[:3])}")
+        elif far := sorted(chunk.symbols & self.used.far):
+            yield Reason(weight=DEFINES_FAR, why=f"defines {', '.join(far[:3])}, one step further")
         if any(PurePosixPath(chunk.file).is_relative_to(each) for each in self.targets):
             yield Reason(weight=TARGET, why="target file")
         if first is not None and chunk.file in {first.file, *(each.file for each in first.frames)}:
@@ -78,20 +74,6 @@ class Signals:
 def paths_named(failure: TestFailure | None) -> frozenset[str]:
     """Return what may be paths in the words of a failure."""
     return frozenset() if failure is None else frozenset(_PATH.findall(f"{failure.message}\n{failure.excerpt}"))
-
-
-def names_used(failure: TestFailure | None, chunks: Mapping[str, Sequence[Chunk]]) -> frozenset[str]:
-    """Return the names in the pieces in which a failure happens, and in what it says, that few pieces define."""
-    if failure is None:
-        return frozenset()
-    places = ((each.file, each.line) for each in failure.frames)
-    here = (chunk for file, line in places for chunk in chunks.get(file, ()) if chunk.first <= line <= chunk.last)
-    there = {(chunk.file, chunk.first): chunk for chunk in here}.values()
-    told = names_told(f"{failure.message}\n{failure.excerpt}")
-    here_defined = frozenset[str]().union(*(chunk.symbols for chunk in there))
-    used = told.union(*(names(chunk.text) for chunk in there)) - here_defined
-    places_of = Counter(symbol for each in chunks.values() for chunk in each for symbol in chunk.symbols & used)
-    return frozenset(name for name in used if 0 < places_of[name] <= MOST_DEFINITIONS)
 
 
 def _failing(failure: TestFailure, chunk: Chunk) -> Iterable[Reason]:

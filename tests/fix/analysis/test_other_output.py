@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shlex
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,9 @@ from eikon_engine.errors import BundlePathError
 from eikon_engine.fix.analysis.analyse import analyse
 from eikon_engine.fix.step_values import TestOutput
 from eikon_engine.fix.test_run import Stream, TestRun
-from eikon_engine.outcome.divergence import Agreement, Candidate, Divergence
-from eikon_engine.outcome.explanation import Explanation
-from eikon_engine.outcome.outcomes import ActionOutcome, Counts, ReplayOutcome, SubgoalOutcome
-from eikon_engine.trace.execution import Succeeded
+from tests.fix.analysis.diverged import diverged_outcome
 from tests.fix.analysis.running import printed, ran, write
 
-NOW = datetime(2026, 1, 2, tzinfo=UTC)
 NODE = """\
 /work/sum.js:2
   throw new TypeError("not a number")
@@ -126,7 +121,7 @@ def test_the_test_runner_of_node_is_read(tmp_path: Path) -> None:
 
 def test_the_outcome_of_a_replay_is_read(tmp_path: Path) -> None:
     """A replay that diverged is told by its explanation, with what was expected, observed, and may have been meant."""
-    tree = write(tmp_path / "tree", {"artifacts/outcome.json": _outcome().model_dump_json()})
+    tree = write(tmp_path / "tree", {"artifacts/outcome.json": diverged_outcome().model_dump_json()})
 
     analysis = printed(tree, tmp_path, stderr="[REPLAY] summary: artifacts/replay_summary.txt\n")
 
@@ -139,10 +134,23 @@ def test_the_outcome_of_a_replay_is_read(tmp_path: Path) -> None:
     assert "cause: site-changed, a button with another name" in analysis.first.excerpt
 
 
+def test_outcomes_are_read_beside_what_pytest_tells(tmp_path: Path) -> None:
+    """A test that replays a mission fails as a test, and its outcome says why."""
+    tree = write(tmp_path / "tree", {"artifacts/outcome.json": diverged_outcome().model_dump_json(), "t.py": ""})
+    summary = "=== short test summary info ===\nFAILED t.py::test_shop - see artifacts/replay_summary.txt\n"
+
+    analysis = printed(tree, tmp_path, stdout=summary)
+
+    assert [(each.kind, each.id) for each in analysis.failures] == [
+        ("pytest", "t.py::test_shop"),
+        ("eikon", "buy-banana s1:2"),
+    ]
+
+
 def test_an_outcome_outside_of_the_tree_is_not_read(tmp_path: Path) -> None:
     """A path that leads out is none of the project's files."""
     tree = write(tmp_path / "tree", {"x": ""})
-    write(tmp_path, {"outcome.json": _outcome().model_dump_json()})
+    write(tmp_path, {"outcome.json": diverged_outcome().model_dump_json()})
 
     analysis = printed(tree, tmp_path / "session", stdout="summary: ../replay_summary.txt\n")
 
@@ -196,68 +204,3 @@ def test_output_outside_of_the_session_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(BundlePathError):
         analyse(TestOutput(run=run, session=tmp_path, tree=tmp_path))
-
-
-def _outcome() -> ReplayOutcome:
-    candidate = Candidate(
-        frame="",
-        path="html>body>button",
-        description="button 'Purchase'",
-        score=0.9,
-        agreements=(Agreement(name="tag", recorded="button", observed="button", likeness=1.0),),
-    )
-    divergence = Divergence(
-        code="target-missing",
-        layer="target",
-        subgoal="s1",
-        subgoal_id="s1",
-        sequence=2,
-        expected="button 'Buy'",
-        observed="nothing",
-        message="No button 'Buy'.",
-        candidates=(candidate,),
-    )
-    step = ActionOutcome(
-        id="a2",
-        sequence=2,
-        type="click",
-        label="click Buy",
-        verdict="diverged",
-        expected_result=Succeeded(),
-        result=None,
-        divergences=(divergence,),
-    )
-    return ReplayOutcome(
-        mission_id="buy-banana",
-        mission_text="Buy a banana",
-        trace_id="t",
-        trace_path="p",
-        recorded_status="complete",
-        started_at=NOW,
-        ended_at=NOW,
-        headless=True,
-        network_mode="sealed",
-        browser="none",
-        counts=Counts(subgoals=1, subgoals_recorded=1, actions=1, actions_recorded=1, skills=0, skills_recorded=0),
-        verdict="diverged",
-        explanation=Explanation(
-            subgoal="s1",
-            subgoal_id="s1",
-            sequence=2,
-            code="target-missing",
-            cause="site-changed",
-            sentence="The button is called Purchase now.",
-            why="a button with another name",
-        ),
-        subgoals=(
-            SubgoalOutcome(
-                id="s1",
-                subgoal_id="s1",
-                description="buy",
-                number=1,
-                verdict="diverged",
-                steps=(step,),
-                steps_recorded=1,
-            ),
-        ),
-    )

@@ -89,13 +89,20 @@ def test_runs_in_other_folders_read_the_same(long_run: TestOutput, tmp_path: Pat
 
 def test_a_damaged_report_is_not_believed(long_run: TestOutput, tmp_path: Path) -> None:
     """A report that was cut off, or brings entities along, is left aside: the text tells."""
-    for damage in ("<testsuites><testsuite>", '<!DOCTYPE x [<!ENTITY a "b">]><testsuites>&a;</testsuites>'):
+    for damage in (
+        "<testsuites><testsuite>",
+        _NAMED_TYPE,
+        '<!DOCTYPE x [<!ENTITY a "b">]><testsuites>&a;</testsuites>',
+    ):
         (long_run.session / "run" / "bad.xml").write_text(damage, encoding="utf-8")
         run = long_run.run.model_copy(update={"junit_xml": "run/bad.xml"})
 
         analysis = analyse(TestOutput(run=run, session=long_run.session, tree=long_run.tree))
 
         assert _told(analysis) == (COLLECTION, SETUP, *CALLS)
+
+
+_NAMED_TYPE = '<!DOCTYPE x><testsuites><testcase name="x"><failure message="y"/></testcase></testsuites>'
 
 
 def _told(analysis: Analysis) -> tuple[tuple[str, str, str | None, int | None], ...]:

@@ -64,6 +64,16 @@ def test_an_edit_that_does_not_fit_leaves_everything_as_it_was(edit: TextEdit, t
     assert _contents(tree) == before
 
 
+def test_git_has_to_take_the_change(tmp_path: Path) -> None:
+    """What git knows to lead into `.git` elsewhere - on Windows, here - is refused, although it is harmless here."""
+    tree = _tree(tmp_path)
+
+    with pytest.raises(PatchRejectedError, match="wanted a change that git applies, found: git apply"):
+        BlocksApplier().apply(_fix(ADD, ReplaceText(file="git~1/config", search="", replace="x\n")), tree, ())
+
+    assert (tree / "calc.py").read_text(encoding="utf-8") == CALC
+
+
 def test_edits_of_one_file_follow_each_other(tmp_path: Path) -> None:
     """The second edit sees what the first one wrote."""
     tree = _tree(tmp_path)

@@ -70,6 +70,13 @@ def test_lines_in_several_places_need_the_right_number() -> None:
         apply_hunks("a\nx\na\n", wrong)
 
 
+def test_numbers_count_the_lines_of_the_old_text() -> None:
+    """What earlier hunks add or remove moves the later ones."""
+    (diff,) = read_diff("--- a/x\n+++ b/x\n@@ -1 +1,3 @@\n-x\n+1\n+2\n+3\n@@ -3 +5 @@\n-a\n+b\n")
+
+    assert apply_hunks("x\na\na\n", diff) == "1\n2\n3\na\nb\n"
+
+
 def test_an_end_of_line_that_a_diff_adds_is_added() -> None:
     """`No newline at end of file` below the old line alone says that the new text has one."""
     (diff,) = read_diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n")

@@ -16,6 +16,7 @@ from eikon_engine.fix.memory.likeness import likeness
 from eikon_engine.fix.memory.memory_system import MemorySystem
 from eikon_engine.fix.memory.words import words
 from eikon_engine.fix.step_values import ContextQuery
+from tests.fix.analysis.diverged import diverged_outcome
 
 FILES = {
     "shop/prices.py": """\
@@ -80,6 +81,17 @@ def test_the_failing_line_comes_first_then_what_it_uses(tree: Path) -> None:
     assert "weather.py" not in context.files
 
 
+def test_names_are_followed_two_steps_far(tree: Path) -> None:
+    """An assertion has no frame in the code that it judges; what that code uses is found all the same."""
+    asserted = FAILURE.model_copy(update={"frames": FAILURE.frames[:1]})
+
+    reasons = {(piece.file, piece.first_line): piece.why for piece in _look_up(tree, failure=asserted).pieces}
+
+    assert reasons["shop/cart.py", 4].startswith("defines Cart, total")
+    assert reasons["shop/prices.py", 5].startswith("defines with_tax, one step further")
+    assert ("shop/prices.py", 8) not in reasons
+
+
 def test_what_is_hidden_or_foreign_is_never_shown(tree: Path) -> None:
     """Hidden files, keys, installed packages and links are not looked at, even as targets."""
     context = _look_up(tree, targets=(".env", "secrets.json", "node_modules", "shop/outside.py"))
@@ -95,6 +107,25 @@ def test_tokens_in_code_are_not_shown(tree: Path) -> None:
 
     assert "ghp_<secret>" in shown
     assert "a1a1" not in shown
+
+
+def test_a_replay_brings_its_evidence_along(tree: Path) -> None:
+    """Texts that it kept of the step that diverged are shown, pictures and paths that lead out are not."""
+    folder = tree / "artifacts"
+    (folder / "subgoal_1").mkdir(parents=True)
+    (folder / "outcome.json").write_text(diverged_outcome().model_dump_json(), encoding="utf-8")
+    (folder / "subgoal_1" / "002_click_dom_diff.txt").write_text("-Buy\n+Purchase\n", encoding="utf-8")
+    (tree / "outside.txt").write_text("out\n", encoding="utf-8")
+    replay = TestFailure(id="m s1:2", kind="eikon", message="m", file="artifacts/outcome.json", excerpt="told")
+
+    alone, beside = (
+        {piece.text for piece in MemorySystem().look_up(_query(tree, failures=failures)).pieces}
+        for failures in ((replay,), (FAILURE, replay))
+    )
+
+    assert "-Buy\n+Purchase\n" in alone & beside
+    assert ("told\n" in alone, "told\n" in beside) == (False, True)
+    assert "out\n" not in alone | beside
 
 
 def test_targets_come_before_what_is_only_alike(tree: Path) -> None:
@@ -190,11 +221,15 @@ def test_likeness_is_a_share(texts: list[str], question: str) -> None:
 def _look_up(
     tree: Path, *, targets: tuple[str, ...] = (), history: Path | None = None, failure: TestFailure = FAILURE
 ) -> Context:
-    return MemorySystem().look_up(_query(tree, targets=targets, history=history, failure=failure))
+    return MemorySystem().look_up(_query(tree, targets=targets, history=history, failures=(failure,)))
 
 
 def _query(
-    tree: Path, *, targets: tuple[str, ...] = (), history: Path | None = None, failure: TestFailure = FAILURE
+    tree: Path,
+    *,
+    targets: tuple[str, ...] = (),
+    history: Path | None = None,
+    failures: tuple[TestFailure, ...] = (FAILURE,),
 ) -> ContextQuery:
-    analysis = Analysis(passed=False, first=failure, summary="failed")
+    analysis = Analysis(passed=False, first=failures[0], others=failures[1:], summary="failed")
     return ContextQuery(analysis=analysis, targets=targets, tree=tree, history=history, token_budget=4000)
