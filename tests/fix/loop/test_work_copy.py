@@ -133,19 +133,27 @@ def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) ->
     assert everything(project) == before
 
 
-def test_a_failure_on_the_way_puts_everything_back(project: Path) -> None:
-    """A place that cannot be written in the end leaves all files as they were."""
+def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be put in its place in the end leaves all others as they were, and nothing beside them."""
     copy = copied(project)
     base = copy.take()
-    write(copy.root, {"price.py": "fixed\n", "run.sh": "fixed\n", "zz/new.py": "new\n"})
-    after = copy.take()
+    write(copy.root, {"a.py": "new\n", "price.py": "fixed\n", "run.sh": "fixed\n"})
+    (copy.root / "link").unlink()
+    write(copy.root, {"test_price.py": "fixed\n"})
+    changes = [each for each in copy.changes(base, copy.take()) if each.path != "link"]
     before = everything(project)
-    (project / "zz").write_text("a file where a folder is wanted", encoding="utf-8")
+    rename = Path.replace
 
-    with pytest.raises((OutputError, TreeChangedError)):
-        hand_over(project, copy, copy.changes(base, after))
+    def fail_at_last(self: Path, target: Path) -> Path:
+        if target.name == "test_price.py":
+            raise OSError(28, "No space left on device", str(target))
+        return rename(self, target)
 
-    assert {name: data for name, data in everything(project).items() if name != "zz"} == before
+    monkeypatch.setattr(Path, "replace", fail_at_last)
+    with pytest.raises(OutputError, match=r"cannot write .*/test_price\.py: No space left on device"):
+        hand_over(project, copy, changes)
+
+    assert everything(project) == before
 
 
 def test_links_are_not_made(project: Path) -> None:
