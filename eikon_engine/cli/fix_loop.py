@@ -85,6 +85,8 @@ def conclude(result: TaskResult, *, as_json: bool) -> int:
     _tell(f"session: {result.notes.session}")
     if failure is not None:
         _tell(f"eikon: {failure.step}: {' '.join(failure.message.split())} (code {failure.code})")
+        for each in failure.details:
+            _tell(each)
     return status
 
 

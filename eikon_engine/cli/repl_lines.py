@@ -60,15 +60,23 @@ def serve_lines(surroundings: Surroundings) -> int:
             line = ask()
         except EOFError:
             return 0
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
+            _go_on_after(stop)
             continue
         try:
             if _do(line, surroundings) is None:
                 return 0
         except EikonError as error:
             click.echo(printable(f"{error.message} (code {error.code})"), err=True)
-        except KeyboardInterrupt:
-            click.echo("stopped; your files are as they were", err=True)
+        except KeyboardInterrupt as stop:
+            _go_on_after(stop)
+            click.echo("stopped; eikon fix sessions says where", err=True)
+
+
+def _go_on_after(stop: KeyboardInterrupt) -> None:
+    """Stay at the prompt after Ctrl-C, and leave after a signal, which the interruption names."""
+    if stop.args:
+        raise stop
 
 
 def _serve_script(lines: Iterable[str], surroundings: Surroundings) -> int:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import CommandUnusableError, NoFixError, PatchRejectedError, StepFailedError
+from eikon_engine.errors import NoFixError, StepFailedError
+from eikon_engine.fix.demands import demand_usable, demand_within, listed, one_line
 from eikon_engine.fix.hand_over import demand_plain_files
 from eikon_engine.fix.judging import judge
 from eikon_engine.fix.own_files import own_files_named, warning_of
 from eikon_engine.fix.proposal import NoFix
 from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
-from eikon_engine.fix.task_result import StepFailure, Verification
+from eikon_engine.fix.task_result import Verification, failure_of
 from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
-from eikon_engine.outcome.printable import printable
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -25,18 +25,11 @@ if TYPE_CHECKING:
     from eikon_engine.fix.failure import Analysis
     from eikon_engine.fix.loop_options import LoopOptions
     from eikon_engine.fix.proposal import Fix
-    from eikon_engine.fix.task_result import Outcome
+    from eikon_engine.fix.task_result import Outcome, StepFailure
     from eikon_engine.fix.tasks import TaskRegistry
     from eikon_engine.fix.test_run import TestRun
     from eikon_engine.fix.user_tree import UserTree
     from eikon_engine.fix.work_copy import WorkCopy
-
-_NO_COMMAND: Final = frozenset({126, 127})
-"""Exit statuses by which a shell says that it could not run the command.
-
-Source: POSIX.1-2024, 2.8.2, https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html
-"""
-_SHOWN: Final = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +92,7 @@ class DebugLoop:
         try:
             return self._end(self._cycles())
         except StepFailedError as failed:
-            cause = failed.cause
-            failure = StepFailure(
-                step=failed.step,
-                cycle=max(1, self._log.cycle),
-                code=cause.code,
-                message=cause.message,
-                exit_status=cause.exit_status,
-            )
+            failure = failure_of(failed.step, self._log.cycle, failed.cause)
             return self._end("error", failure)
 
     def _cycles(self) -> Outcome:
@@ -137,7 +123,7 @@ class DebugLoop:
             run = self._tasks.perform(RUN_SCRIPT, order)
             self._log.tell(f"{RUN_SCRIPT.name}: {_ended(run)}")
             if self._pending is None:
-                _demand_usable(run, ground.session, options)
+                demand_usable(run, ground.session, options)
             self._look_for_own_files(run)
         with self._log.at(ANALYZE.name):
             output = TestOutput(run=run, session=ground.session, tree=ground.copy.root)
@@ -185,7 +171,7 @@ class DebugLoop:
             )
             context = self._tasks.perform(GET_CONTEXT, query)
             self._log.note(self._log.cycle, context=context)
-            self._log.tell(f"{GET_CONTEXT.name}: {counted(len(context.pieces), 'piece')} of {_listed(context.files)}")
+            self._log.tell(f"{GET_CONTEXT.name}: {counted(len(context.pieces), 'piece')} of {listed(context.files)}")
         with self._log.at(GENERATE_FIX.name):
             question = FixQuestion(
                 analysis=analysis,
@@ -198,7 +184,7 @@ class DebugLoop:
             proposal = self._tasks.perform(GENERATE_FIX, question)
             self._log.note(self._log.cycle, proposal=proposal)
             if isinstance(proposal, NoFix):
-                message = f"the model knows no fix: {_one_line(proposal.reason)}; mend it by hand"
+                message = f"the model knows no fix: {one_line(proposal.reason)}; mend it by hand"
                 raise NoFixError(message)
         with self._log.at(APPLY_FIX.name):
             self._apply(proposal)
@@ -211,12 +197,12 @@ class DebugLoop:
         state = ground.copy.take()
         changes = ground.copy.changes(self._kept, state)
         files = tuple(sorted(change.path for change in changes))
-        _demand_within(files, ground.targets)
+        demand_within(files, ground.targets)
         demand_plain_files(changes)
         diff = ground.copy.diff(self._kept, state)
         application: Application = told.model_copy(update={"files": files, "diff": diff})
         self._log.note(self._log.cycle, application=application)
-        self._log.tell(f"{APPLY_FIX.name}: changed {_listed(files)}")
+        self._log.tell(f"{APPLY_FIX.name}: changed {listed(files)}")
         self._pending = _Pending(cycle=self._log.cycle, state=state, diff=diff)
 
     def _end(self, outcome: Outcome, failure: StepFailure | None = None) -> LoopEnd:
@@ -241,43 +227,6 @@ _REASONS: Final = {
 }
 
 
-def _demand_usable(run: TestRun, session: Path, options: LoopOptions) -> None:
-    """Make sure that the first run of the command says something about the code.
-
-    Raises:
-        CommandUnusableError: it could not be run, or did not end.
-    """
-    if run.ended == "timed_out":
-        message = (
-            f"{options.test_cmd}: wanted it to end within {options.timeout_seconds:g} s, found it still running; give "
-            "it more time with --timeout, or mend what hangs"
-        )
-        raise CommandUnusableError(message)
-    if run.ended == "not_started" or run.exit_status in _NO_COMMAND:
-        told = (session / run.stderr.file).read_text(encoding="utf-8", errors="replace").strip()
-        found = f"found exit status {run.exit_status}" if run.exit_status is not None else "found none"
-        message = (
-            f"{options.test_cmd}: wanted a command that can be run, {found} ({_one_line(told[-_SHOWN:])}); correct "
-            "--test-cmd"
-        )
-        raise CommandUnusableError(message)
-
-
-def _demand_within(files: tuple[str, ...], targets: tuple[str, ...]) -> None:
-    """Make sure that a fix changed something, and nothing but target files where there are some.
-
-    Raises:
-        PatchRejectedError: it did not.
-    """
-    if not files:
-        message = "wanted a fix that changes a file, found one that changes none; ask for another"
-        raise PatchRejectedError(message)
-    others = tuple(each for each in files if targets and each not in targets)
-    if others:
-        message = f"wanted changes of {_listed(targets)} alone, found one of {others[0]}; name it with --target-file"
-        raise PatchRejectedError(message)
-
-
 def _ended(run: TestRun) -> str:
     how = {
         "exited": f"exit status {run.exit_status}",
@@ -290,12 +239,4 @@ def _ended(run: TestRun) -> str:
 
 def _outcome(analysis: Analysis) -> str:
     first = analysis.first
-    return analysis.summary if first is None else f"{first.id}: {_one_line(first.message)}"
-
-
-def _listed(files: tuple[str, ...]) -> str:
-    return ", ".join(files) or "no file"
-
-
-def _one_line(text: str) -> str:
-    return printable(" ".join(text.split()))
+    return analysis.summary if first is None else f"{first.id}: {one_line(first.message)}"

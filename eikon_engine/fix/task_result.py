@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -12,6 +12,9 @@ from eikon_engine.fix.failure import Analysis
 from eikon_engine.fix.proposal import Proposal
 from eikon_engine.fix.test_run import TestRun
 from eikon_engine.trace.record import Record
+
+if TYPE_CHECKING:
+    from eikon_engine.errors import EikonError
 
 Outcome: TypeAlias = Literal["success", "max_cycles", "error"]
 Judgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more"]
@@ -28,6 +31,20 @@ class StepFailure(Record):
     """Of the error; see `docs/errors.md`."""
     message: str
     exit_status: int
+    details: tuple[str, ...] = ()
+    """What takes more than a line to show: the nearest recorded question, for one."""
+
+
+def failure_of(step: str, cycle: int, error: EikonError) -> StepFailure:
+    """Say which step failed, and by what; one before the first cycle counts to it."""
+    return StepFailure(
+        step=step,
+        cycle=max(1, cycle),
+        code=error.code,
+        message=error.message,
+        exit_status=error.exit_status,
+        details=tuple(getattr(error, "__notes__", ())),
+    )
 
 
 class Verification(Record):

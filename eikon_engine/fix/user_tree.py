@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,6 +118,22 @@ def demand_targets(tree: UserTree, paths: tuple[str, ...]) -> tuple[str, ...]:
             message = f"--target-file: wanted a file, found none at {written!r}; correct the path"
             raise UsageError(message)
     return targets
+
+
+def demand_relative(tree: UserTree, command: str) -> None:
+    """Make sure that a command tests the copy; programs that git ignores may be named wherever they are.
+
+    Raises:
+        UsageError: it names what the user's own tree and the copy have in common.
+    """
+    for found in re.finditer(rf"(?<![\w./-]){re.escape(str(tree.root))}(?:/([^\s\"':;]*)|(?![\w.-]))", command):
+        inside = found[1] or "."
+        if not tree.is_git or ask_git(tree.root, "check-ignore", "--quiet", inside).returncode != 0:
+            message = (
+                f"--test-cmd: wanted paths relative to {tree.root}, since tests run in a copy of it, found {found[0]}; "
+                "write it relatively"
+            )
+            raise UsageError(message)
 
 
 def _relative(tree: UserTree, path: str, option: str) -> str:

@@ -123,8 +123,20 @@ def test_what_cannot_be_begun_is_refused(project: Path, tmp_path: Path, chosen: 
 
 def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path: Path) -> None:
     """Such a command would test the user's files, and no fix would ever help."""
-    with bench(tmp_path) as seat, pytest.raises(UsageError, match="wanted paths relative to"):
-        seat.loop(project, test_cmd=f"pytest {project}/test_price.py")
+    with bench(tmp_path) as seat:
+        for command in (f"pytest {project}/test_price.py", f"cd '{project}' && pytest", f"pytest --rootdir={project}"):
+            with pytest.raises(UsageError, match="wanted paths relative to"):
+                seat.loop(project, test_cmd=command)
+
+
+def test_programs_that_git_ignores_may_be_named(project: Path, tmp_path: Path) -> None:
+    """A virtual environment inside of the tree is no part of the copy, and is used where it is."""
+    write(project, {".git/info/exclude": "venv/\n", "venv/check": "exit 0\n"})
+
+    with bench(tmp_path) as seat:
+        result = seat.loop(project, test_cmd=f"sh {project}/venv/check")
+
+    assert result.notes.outcome == "success"
 
 
 def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path: Path) -> None:
