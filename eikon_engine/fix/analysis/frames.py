@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 FILE_LINE: Final = re.compile(r'^\s*File "(?P<file>[^"\n]+)", line (?P<line>\d+)(?:, in (?P<name>.+))?$')
 """As Python itself does."""
-_COLON_LINE: Final = re.compile(r"^(?P<file>[^\s:E>][^:\n]*|E[^\s:][^:\n]*):(?P<line>\d+): ?(?:in (?P<name>\S+)|.*)$")
+_COLON_LINE: Final = re.compile(
+    r"^(?=[^:\n]*\.)(?P<file>[^\s:E>][^:\n]*|E[^\s:][^:\n]*):(?P<line>\d+): ?(?:in (?P<name>\S+)|.*)$"
+)
 """As pytest does, at the end of an entry or, in short ones, at its begin."""
 _CAPTURED: Final = re.compile(r"^-{3,} Captured .* -{3,}$", re.MULTILINE)
 

@@ -40,7 +40,11 @@ def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str
 
 
 @pytest.mark.parametrize(
-    "name", ["tests/test_a.py", "test_a.py", "a/conftest.py", "src/a.test.ts", "pytest.ini", "tests/data/x.json"]
+    "name",
+    [
+        *("tests/test_a.py", "test_a.py", "src/a.test.ts", "tests/data/x.json"),
+        *("a/conftest.py", "pytest.ini", "pyproject.toml", "package.json", "Makefile", "sitecustomize.py"),
+    ],
 )
 def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> None:
     """A fix that changes the tests proves nothing."""
@@ -49,6 +53,12 @@ def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> 
     with pytest.raises(PatchRejectedError, match="name it as a target file"):
         Bounds(tree=tree, targets=()).demand(name)
     assert Bounds(tree=tree, targets=(name,)).demand(name) == name
+
+
+@pytest.mark.parametrize("name", ["testing.py", "contest.py", "latest/a.py", "a.json", "src/attest_x.py"])
+def test_what_only_sounds_like_a_test_is_none(name: str, tmp_path: Path) -> None:
+    """Names are compared whole."""
+    assert Bounds(tree=_tree(tmp_path), targets=()).demand(name) == name
 
 
 def test_targets_are_files_and_folders(tmp_path: Path) -> None:
