@@ -141,7 +141,7 @@ def hold_session(folder: Path) -> Iterator[None]:
     try:
         folder.mkdir(mode=0o700, parents=True)
         lock = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX)
     except OSError as error:
         raise OutputError(cannot_write(folder, error)) from error
     try:

@@ -36,6 +36,8 @@ BAD_FIX = """price.py
     return sum(prices) * rebate
 >>>>>>> REPLACE
 """
+ASSERTS = "python -c 'from price import total; assert total([1.0, 2.0], rebate=0.5) == 2.5'"
+"""The same test without pytest, which is quicker."""
 PYTEST = "python -m pytest -q -p no:cacheprovider"
 
 

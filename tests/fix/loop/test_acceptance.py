@@ -13,7 +13,7 @@ import pytest
 from eikon_engine.fix.appliers.aider import AiderApplier
 from eikon_engine.fix.task_result import TaskResult
 from tests.fix.loop.looping import bench
-from tests.fix.loop.projects import BAD_FIX, GOOD_FIX, PRICE_PROJECT, everything, git, make_project
+from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, everything, git, make_project
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_ac_5_as_many_cycles_as_allowed_are_a_failure(project: Path, tmp_path: P
     before = everything(project)
 
     with bench(tmp_path, BAD_FIX, BAD_FIX) as seat:
-        result = seat.loop(project, max_cycles=2)
+        result = seat.loop(project, test_cmd=ASSERTS, max_cycles=2)
 
     assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("FAILED", "max_cycles", 2)
     assert result.notes.final_test_status == "failed"
@@ -100,7 +100,7 @@ sed -i 's/+ rebate/- rebate/' price.py
 def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: Path, aider: Path) -> None:
     """AC-DFL-6: what is named is in the context though no failure names it, and aider is given it and nothing else."""
     with bench(tmp_path, "Take the rebate off.") as seat:
-        result = seat.loop(project, applier=AiderApplier(), target_files=("price.py", "other.py"))
+        result = seat.loop(project, test_cmd=ASSERTS, applier=AiderApplier(), target_files=("price.py", "other.py"))
 
     called = (aider / "called").read_text(encoding="utf-8").splitlines()
     context = result.notes.history[0].context
@@ -117,7 +117,7 @@ def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: P
 def test_ac_7_the_result_says_what_happened(project: Path, tmp_path: Path) -> None:
     """AC-DFL-7: the result, as the session keeps it, has outcome, cycles, files, reason and the history."""
     with bench(tmp_path, GOOD_FIX) as seat:
-        result = seat.loop(project)
+        result = seat.loop(project, test_cmd=ASSERTS)
 
     stored = seat.session / "result.json"
     assert TaskResult.model_validate_json(stored.read_bytes()) == result
@@ -138,7 +138,7 @@ def test_ac_8_aider_that_fails_ends_the_loop(project: Path, tmp_path: Path, aide
     before = everything(project)
 
     with bench(tmp_path, "Take the rebate off.") as seat:
-        result = seat.loop(project, applier=AiderApplier())
+        result = seat.loop(project, test_cmd=ASSERTS, applier=AiderApplier())
 
     assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("FAILED", "error", 1)
     assert result.notes.failed_step == "fix:apply"

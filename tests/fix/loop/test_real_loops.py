@@ -10,7 +10,7 @@ import pytest
 from eikon_engine.fix.summary import render_summary
 from tests.fix.loop.broken import BROKEN
 from tests.fix.loop.looping import bench
-from tests.fix.loop.projects import BAD_FIX, GOOD_FIX, PRICE_PROJECT, git, make_project
+from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, git, make_project
 
 SAYS_MENDED = "cat price.py; grep -q -- '- rebate' price.py"
 """A test that is quicker than pytest."""
@@ -43,7 +43,7 @@ def test_a_bad_fix_is_taken_back_before_the_next_one(tmp_path: Path) -> None:
     project = make_project(tmp_path / "shop", PRICE_PROJECT)
 
     with bench(tmp_path, BAD_FIX, GOOD_FIX) as seat:
-        result = seat.loop(project)
+        result = seat.loop(project, test_cmd=ASSERTS)
 
     first, second, _third = result.notes.history
     assert first.verification is not None
