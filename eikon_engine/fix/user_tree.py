@@ -35,7 +35,7 @@ class UserTree:
     def holds(self, relative: str) -> bool:
         """Say whether a path is one of the tree's: none of git, and none of what lies apart."""
         path = self.root / relative
-        return ".git" not in path.parts and not any(path.is_relative_to(each) for each in self.apart)
+        return ".git" not in Path(relative).parts and not any(path.is_relative_to(each) for each in self.apart)
 
 
 def find_tree(cwd: Path, apart: tuple[Path, ...] = ()) -> UserTree:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.fix.failure import Analysis, TestFailure
@@ -52,6 +52,7 @@ def test_a_run_that_was_cut_off_is_no_help() -> None:
     assert judge(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), st.lists(st.sampled_from("abcd"), unique=True))
 def test_help_never_adds_a_failure(before: list[str], after: list[str]) -> None:
     """What is kept fails in nothing that passed before."""

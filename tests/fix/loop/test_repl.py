@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.cli.main import eikon
@@ -107,6 +107,7 @@ def test_what_is_typed_wrongly_is_one_line(
     assert not (project.parent / "sessions").exists()
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(exclude_characters="\n"), max_size=60))
 def test_any_line_is_read_or_refused(line: str) -> None:
     """Whatever is typed is a line of ours, or an error of ours."""
@@ -117,6 +118,7 @@ def test_any_line_is_read_or_refused(line: str) -> None:
             read_choice(LOOP_TASK, typed.arguments)
 
 
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(max_size=20), max_size=4))
 def test_paths_arrive_as_they_are(paths: list[str]) -> None:
     """A JSON list of any texts becomes the target files."""
