@@ -14,7 +14,9 @@ def test_other_tests_leave_room_for_the_code(tmp_path: Path) -> None:
     """Of a module with many tests, the one that fails is shown; the code that it uses comes before the others."""
     tests = "\n\n".join(f"def test_{number}():\n    assert total([{number}]) == {number}" for number in range(60))
     write(tmp_path, {"tests/test_price.py": f"from shop.price import total\n\n\n{tests}\n"})
-    write(tmp_path, {"shop/price.py": "from shop.tax import add\n\n\ndef total(prices):\n    return add(sum(prices))\n"})
+    write(
+        tmp_path, {"shop/price.py": "from shop.tax import add\n\n\ndef total(prices):\n    return add(sum(prices))\n"}
+    )
     write(tmp_path, {"shop/tax.py": "def add(net):\n    return net * 2\n"})
     failure = TestFailure(
         id="tests/test_price.py::test_1",
