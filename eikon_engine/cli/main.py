@@ -53,6 +53,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             attribute="export_command",
             summary="Write a bundle for others: as a Playwright test, its network as HAR, or one file.",
         ),
+        "fix": CommandEntry(
+            module="eikon_engine.cli.fix",
+            attribute="fix_command",
+            summary="Mend code in a copy until its tests pass: test, analyse, fix, test again.",
+        ),
         "gate": CommandEntry(
             module="eikon_engine.cli.gate",
             attribute="gate_command",
@@ -67,6 +72,11 @@ COMMANDS: Mapping[str, CommandEntry] = MappingProxyType(
             module="eikon_engine.cli.record",
             attribute="record_command",
             summary="Record a mission that is done now.",
+        ),
+        "repl": CommandEntry(
+            module="eikon_engine.cli.repl",
+            attribute="repl_command",
+            summary="Ask for tasks at a prompt: /task debug:loop …",
         ),
         "replay": CommandEntry(
             module="eikon_engine.replay.replay_cli",

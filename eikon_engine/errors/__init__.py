@@ -10,7 +10,9 @@
     │   ├── SessionBusyError              2   session-busy
     │   ├── BreakpointError               2   breakpoint
     │   ├── BranchError                   2   branch
-    │   └── PlanChangedError              2   plan-changed
+    │   ├── PlanChangedError              2   plan-changed
+    │   ├── DirtyTreeError                2   dirty-tree
+    │   └── CommandUnusableError          2   command-unusable
     ├── TraceError                       65   trace
     │   ├── TraceMissingError            65   trace-missing
     │   ├── TraceSyntaxError             65   trace-syntax
@@ -50,7 +52,10 @@
     │   ├── ToolNotAllowedError          78   tool-not-allowed
     │   ├── FixtureMissingError          78   fixture-missing
     │   ├── SessionMissingError          78   session-missing
-    │   └── CheckpointMissingError       78   checkpoint-missing
+    │   ├── CheckpointMissingError       78   checkpoint-missing
+    │   ├── AiderMissingError            78   aider-missing
+    │   ├── GitMissingError              78   git-missing
+    │   └── UnknownTaskError             78   unknown-task
     ├── SkillError                        1   skill-failed
     ├── ScenarioError                     1   scenario
     ├── GateFailedError                   1   gate-failed
@@ -81,6 +86,14 @@
     │   ├── ToolCallsDivergedError        1   tool-calls-diverged
     │   ├── RewindNotFaithfulError        1   rewind-not-faithful
     │   └── ScenarioDivergedError         1   scenario-diverged
+    ├── FixError                          1   fix
+    │   ├── StepFailedError               1   step-failed
+    │   ├── NoFixError                    1   no-fix
+    │   ├── ProposalMalformedError        1   proposal-malformed
+    │   ├── PatchRejectedError            1   patch-rejected
+    │   ├── ApplierFailedError            1   applier-failed
+    │   ├── FixRefusedError               1   fix-refused
+    │   └── TreeChangedError              1   tree-changed
     ├── InterruptedRunError             130   interrupted
     └── InternalError                    70   internal
 
@@ -119,6 +132,21 @@ from eikon_engine.errors.debugging import (
     SessionEndedError,
     SessionError,
     SessionMissingError,
+)
+from eikon_engine.errors.fixing import (
+    AiderMissingError,
+    ApplierFailedError,
+    CommandUnusableError,
+    DirtyTreeError,
+    FixError,
+    FixRefusedError,
+    GitMissingError,
+    NoFixError,
+    PatchRejectedError,
+    ProposalMalformedError,
+    StepFailedError,
+    TreeChangedError,
+    UnknownTaskError,
 )
 from eikon_engine.errors.lacking import (
     BrowserDiedError,
@@ -185,6 +213,8 @@ from eikon_engine.errors.running import (
 __all__ = [
     "ActionError",
     "ActionRejectedError",
+    "AiderMissingError",
+    "ApplierFailedError",
     "AssertionFailedError",
     "AttachmentCorruptError",
     "AttachmentMissingError",
@@ -196,6 +226,7 @@ __all__ = [
     "BundlePathError",
     "CheckpointError",
     "CheckpointMissingError",
+    "CommandUnusableError",
     "CompletionError",
     "CompletionLimitedError",
     "CompletionMalformedError",
@@ -204,10 +235,13 @@ __all__ = [
     "CompletionTimeoutError",
     "CompletionUnreachableError",
     "DialogMissingError",
+    "DirtyTreeError",
     "DownloadMissingError",
     "EikonError",
     "EventsError",
     "EventsVersionError",
+    "FixError",
+    "FixRefusedError",
     "FixtureCorruptError",
     "FixtureError",
     "FixtureMissingError",
@@ -217,16 +251,20 @@ __all__ = [
     "ForeignStepError",
     "GateFailedError",
     "GatesError",
+    "GitMissingError",
     "InternalError",
     "InterruptedRunError",
     "ModelClientMissingError",
     "NavigationError",
     "NetworkPartMissingError",
+    "NoFixError",
     "NoReplayDataError",
     "OptionMissingError",
     "OutputError",
     "PageMissingError",
+    "PatchRejectedError",
     "PlanChangedError",
+    "ProposalMalformedError",
     "ReplayDivergenceError",
     "ReplayError",
     "RequirementError",
@@ -245,6 +283,7 @@ __all__ = [
     "SessionMissingError",
     "SkillBrokenError",
     "SkillError",
+    "StepFailedError",
     "TargetAmbiguousError",
     "TargetChangedError",
     "TargetMissingError",
@@ -258,7 +297,9 @@ __all__ = [
     "TraceMissingError",
     "TraceSyntaxError",
     "TraceVersionError",
+    "TreeChangedError",
     "UnknownSkillError",
+    "UnknownTaskError",
     "UnknownToolError",
     "UsageError",
     "VariableMissingError",

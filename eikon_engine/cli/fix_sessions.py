@@ -1,0 +1,38 @@
+"""`eikon fix sessions`: the sessions of debug loops."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from eikon_engine.fix.session import SESSION_FILE, SessionNote, is_alive, read_session, sessions_folder
+from eikon_engine.outcome.printable import printable
+
+
+def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
+    """Print the sessions of a folder, newest first.
+
+    Raises:
+        SessionError: one cannot be read.
+    """
+    home = chosen or sessions_folder(Path.home(), os.environ)
+    folders = sorted((path.parent for path in home.glob(f"*/{SESSION_FILE}")), reverse=True)
+    found = [(folder, read_session(folder), is_alive(folder)) for folder in folders]
+    if as_json:
+        told = [
+            {**note.model_dump(mode="json"), "state": _state(note, alive=alive), "folder": str(folder)}
+            for folder, note, alive in found
+        ]
+        click.echo(json.dumps(told, indent=1))
+        return
+    for folder, note, alive in found:
+        where = f"cycle {note.cycle} at {note.step}" if note.step else f"cycle {note.cycle}"
+        click.echo(printable(f"{folder.name}  {_state(note, alive=alive):11}  {where}  {note.tree}  {note.command}"))
+
+
+def _state(note: SessionNote, *, alive: bool) -> str:
+    """Say how a session ended; one whose process is gone without an end was killed."""
+    return "killed" if note.state in {"running", "writing"} and not alive else note.state

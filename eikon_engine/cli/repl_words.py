@@ -1,0 +1,167 @@
+"""What is typed at the prompt, read."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from pydantic import ValidationError
+
+from eikon_engine.cli.fix_loop import LoopChoice
+from eikon_engine.errors import UnknownTaskError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eikon_engine.fix.tasks import LoopTask
+
+_TASK: Final = "/task"
+_PLAIN: Final[Mapping[str, str]] = {
+    "/help": "Say what can be typed.",
+    "/tasks": "List the tasks, and what they take.",
+    "/quit": "Leave; so does Ctrl-D.",
+}
+WORDS: Final = (*_PLAIN, _TASK)
+_TRUTH: Final[Mapping[str, bool]] = {"true": True, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """`/help`, `/tasks` or `/quit`."""
+
+    word: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskCall:
+    """`/task NAME --parameter=value …`, or `/task NAME help`."""
+
+    name: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    asks_help: bool = False
+
+
+Typed: TypeAlias = Plain | TaskCall
+
+
+def read_line(line: str) -> Typed | None:
+    """Read one line as a shell would split it; None for an empty one.
+
+    Raises:
+        UsageError: it is none of ours.
+    """
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        message = f"{line.strip()!r}: wanted words as a shell splits them, found {_lower(str(error))}; close it"
+        raise UsageError(message) from error
+    match words:
+        case []:
+            return None
+        case [word] if word in _PLAIN:
+            return Plain(word)
+        case ["/task"]:
+            message = "/task: wanted the name of a task, found none; /tasks lists them"
+            raise UsageError(message)
+        case ["/task", name, "help"]:
+            return TaskCall(name=name, asks_help=True)
+        case ["/task", name, *arguments]:
+            return TaskCall(name=name, arguments=_arguments(arguments))
+        case _:
+            message = f"wanted one of {', '.join(WORDS)}, found {words[0]!r}; /help says more"
+            raise UsageError(message)
+
+
+def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
+    """Read the parameters of a loop.
+
+    Raises:
+        UsageError: one is missing, unknown or unusable.
+    """
+    known = tuple(parameter.name for parameter in task.parameters)
+    for name in arguments:
+        if name not in known:
+            message = f"/task {task.name}: wanted one of --{', --'.join(known)}, found --{name}; correct it"
+            raise UsageError(message)
+    for parameter in task.parameters:
+        if parameter.required and not arguments.get(parameter.name, "").strip():
+            message = f"/task {task.name}: wanted --{parameter.name}=…, {parameter.summary}, found none; give it"
+            raise UsageError(message)
+    values = {name: _value(name, text) for name, text in arguments.items()}
+    try:
+        return LoopChoice.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        message = (
+            f"--{first['loc'][0]}: {first['msg'][:1].lower()}{first['msg'][1:]}, found {first['input']!r}; correct it"
+        )
+        raise UsageError(message) from error
+
+
+def demand_loop(name: str, tasks: Mapping[str, LoopTask]) -> LoopTask:
+    """Return a task that can be called by its name.
+
+    Raises:
+        UnknownTaskError: there is none.
+    """
+    if name not in tasks:
+        message = f"/task {name}: wanted {' or '.join(sorted(tasks))}, found no task of that name; /tasks lists them"
+        raise UnknownTaskError(message)
+    return tasks[name]
+
+
+def _arguments(words: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.removeprefix("--").partition("=")
+        if not word.startswith("--") or not equals or not name:
+            message = f"wanted --name=value, found {word!r}; join them with ="
+            raise UsageError(message)
+        if name in found:
+            message = f"--{name}: wanted it once, found it twice; leave one out"
+            raise UsageError(message)
+        found[name] = value
+    return found
+
+
+def _value(name: str, text: str) -> object:
+    match name:
+        case "target_files":
+            return _texts(name, text)
+        case "max_cycles":
+            return _number(name, text, int, "a whole number")
+        case "timeout":
+            return _number(name, text, float, "a number of seconds")
+        case "keep" | "allow_dirty":
+            if text not in _TRUTH:
+                message = f"--{name}: wanted true or false, found {text!r}; correct it"
+                raise UsageError(message)
+            return _TRUTH[text]
+        case _:
+            return text
+
+
+def _texts(name: str, text: str) -> tuple[str, ...]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        message = f"--{name}: wanted a JSON list of paths, found {text!r}; write it as '[\"src/logic.py\"]'"
+        raise UsageError(message) from error
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        message = f"--{name}: wanted a JSON list of paths, found {text!r}; write it as '[\"src/logic.py\"]'"
+        raise UsageError(message)
+    return tuple(value)
+
+
+def _number(name: str, text: str, kind: type[int | float], wanted: str) -> float:
+    try:
+        return kind(text)
+    except ValueError as error:
+        message = f"--{name}: wanted {wanted}, found {text!r}; correct it"
+        raise UsageError(message) from error
+
+
+def _lower(text: str) -> str:
+    return text[:1].lower() + text[1:]

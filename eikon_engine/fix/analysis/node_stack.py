@@ -1,0 +1,113 @@
+"""Failures out of stacks of Node, and of the test runner it has.
+
+Sources: https://v8.dev/docs/stack-trace-api, https://nodejs.org/api/test.html#test-reporters (TAP)
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.analysis.frames import frame, innermost
+from eikon_engine.fix.analysis.shorten import shortened
+from eikon_engine.fix.failure import TestFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.fix.analysis.places import Places
+    from eikon_engine.fix.failure import Frame
+
+EXCERPT_LINES: Final = 60
+_ABOVE: Final = 25
+"""Lines above a stack in which the error that it belongs to is looked for."""
+_LONGEST_BLOCK: Final = 500
+"""Lines in which what TAP tells of a test has to end."""
+_AT: Final = re.compile(
+    r"^\s+at (?:(?:async )?(?P<name>.+?) \()?(?P<file>(?:file://)?[^\s():][^():]*):(?P<line>\d+):\d+\)?"
+)
+_STACK_AT: Final = re.compile(r"^\s+at .+$")
+_TAP_AT: Final = re.compile(r"^\s+(?:(?P<name>\S.*?) \()?(?P<file>[^\s():][^():]*):(?P<line>\d+):\d+\)?$")
+_RAISED: Final = re.compile(r"^\s*(?:Uncaught )?(?P<type>[A-Za-z_$][\w$.]*(?:Error|Exception))(?: \[\w+\])?(?::.*)?$")
+_NOT_OK: Final = re.compile(r"^(?P<indent>\s*)not ok \d+ - (?P<name>.+)$")
+_IS_SUITE: Final = "failureType: 'subtestsFailed'"
+
+
+def read_stacks(text: str, places: Places) -> tuple[TestFailure, ...]:
+    """Return one failure for each test that TAP tells of, else for each stack."""
+    lines = text.split("\n")
+    return tuple(_tap(lines, places)) or tuple(_stacks(lines, places))
+
+
+def _tap(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
+    for number, line in enumerate(lines):
+        found = _NOT_OK.match(line)
+        if found is None:
+            continue
+        near = range(number, min(number + _LONGEST_BLOCK, len(lines)))
+        end = next((at for at in near if lines[at] == f"{found['indent']}  ..."), None)
+        block = lines[number:end]
+        if end is None or any(_IS_SUITE in each for each in block):
+            continue
+        stack = next((at for at, each in enumerate(block) if each.strip() == "stack: |-"), len(block))
+        frames = tuple(_frames(block[stack:], _TAP_AT, places))
+        yield _failure(found["name"], _tap_message(block), frames, block, places)
+
+
+def _tap_message(block: Sequence[str]) -> str:
+    for number, line in enumerate(block):
+        key, colon, value = line.strip().partition(":")
+        if key == "error" and colon:
+            if value.strip() not in {"|-", ">-", "|", ">"}:
+                return value.strip().strip("'\"")
+            told = [each.strip() for each in block[number + 1 :]]
+            end = next((at for at, each in enumerate(told) if re.match(r"code: |name: |stack: ", each)), len(told))
+            return " ".join(each for each in told[:end] if each)
+    return "failed without a message"
+
+
+def _stacks(lines: Sequence[str], places: Places) -> Iterator[TestFailure]:
+    number = 0
+    while number < len(lines):
+        if not _STACK_AT.match(lines[number]):
+            number += 1
+            continue
+        end = number
+        while end < len(lines) and _STACK_AT.match(lines[end]):
+            end += 1
+        frames = tuple(_frames(lines[number:end], _AT, places))
+        head = _head(lines, number)
+        if frames and head is not None:
+            shown = innermost(frames, places)
+            kind = _RAISED.match(lines[head])
+            name = "error" if kind is None else kind["type"]
+            where = f" in {shown.file} {shown.name}".rstrip() if shown is not None else ""
+            yield _failure(f"{name}{where}", lines[head].strip(), frames, lines[head:end], places)
+        number = end
+
+
+def _head(lines: Sequence[str], stack: int) -> int | None:
+    """Return the line that names the error of a stack, the nearest one above it."""
+    above = range(stack - 1, max(-1, stack - 1 - _ABOVE), -1)
+    return next((number for number in above if _RAISED.match(lines[number])), None)
+
+
+def _frames(lines: Sequence[str], pattern: re.Pattern[str], places: Places) -> Iterator[Frame]:
+    """Yield frames, outermost first; Node writes them the other way round."""
+    for line in reversed(lines):
+        found = pattern.match(line)
+        if found is not None and not found["file"].startswith("node:"):
+            yield frame(found["file"].removeprefix("file://"), int(found["line"]), found["name"] or "", places)
+
+
+def _failure(name: str, message: str, frames: tuple[Frame, ...], shown: Sequence[str], places: Places) -> TestFailure:
+    where = innermost(frames, places)
+    return TestFailure(
+        id=name,
+        kind="node",
+        message=message,
+        file=None if where is None else where.file,
+        line=None if where is None else where.line,
+        frames=frames,
+        excerpt=shortened("\n".join(shown), EXCERPT_LINES),
+    )

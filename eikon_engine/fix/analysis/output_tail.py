@@ -1,0 +1,47 @@
+"""What is left to tell of a run that told nothing in a known form: how it ended, and its last lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, assert_never
+
+from eikon_engine.fix.analysis.shorten import LONGEST_LINE, last_lines
+from eikon_engine.fix.failure import TestFailure
+
+if TYPE_CHECKING:
+    from eikon_engine.fix.test_run import TestRun
+
+TAIL_LINES: Final = 40
+
+
+def read_tail(run: TestRun, stdout: str, stderr: str) -> TestFailure:
+    """Make a failure of a run that failed; its message is the last line of stderr, else of stdout."""
+    how = _ended(run)
+    said = _last_line(stderr) or _last_line(stdout)
+    return TestFailure(
+        id=how,
+        kind="output",
+        message=(said if run.ended == "exited" and said else how)[:LONGEST_LINE],
+        excerpt="\n".join(
+            f"{name}:\n{last_lines(text, TAIL_LINES)}"
+            for name, text in (("stderr", stderr), ("stdout", stdout))
+            if text.strip()
+        ),
+    )
+
+
+def _ended(run: TestRun) -> str:
+    match run.ended:
+        case "exited":
+            return f"exit status {run.exit_status}"
+        case "killed":
+            return f"killed by signal {run.signal}"
+        case "timed_out":
+            return "did not end in time"
+        case "not_started":
+            return "could not be started"
+        case _:
+            assert_never(run.ended)
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.split("\n")) if line.strip()), "")

@@ -1,0 +1,45 @@
+"""One failure as pytest writes it: source lines, lines that begin with E, places, what the test printed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.analysis.frames import innermost, pytest_frames, without_captured
+from eikon_engine.fix.analysis.shorten import shortened
+from eikon_engine.fix.failure import TestFailure
+
+if TYPE_CHECKING:
+    from eikon_engine.fix.analysis.places import Places
+
+EXCERPT_LINES: Final = 80
+_NO_MESSAGE: Final = "failed without a message"
+_ERROR_LINE: Final = re.compile(r"^E {1,3}(?P<text>.*)$", re.MULTILINE)
+
+
+def read_entry(name: str, text: str, places: Places, *, message: str = "", file: str | None = None) -> TestFailure:
+    """Make a failure of a steady text; `file` is what is told beside it, where no frame tells better."""
+    frames = tuple(pytest_frames(text, places))
+    shown = innermost(frames, places)
+    return TestFailure(
+        id=name,
+        kind="pytest",
+        message=_first_line(message) or _first_line(_said(text)) or _NO_MESSAGE,
+        file=shown.file if shown is not None else places.find(file or ""),
+        line=shown.line if shown is not None else None,
+        frames=frames,
+        excerpt=shortened(text, EXCERPT_LINES),
+    )
+
+
+def _said(text: str) -> str:
+    """Return what the first line with an E says, else the last line that says anything."""
+    said = without_captured(text)
+    found = _ERROR_LINE.search(said)
+    if found is not None:
+        return found["text"]
+    return next((line for line in reversed(said.split("\n")) if line.strip()), "")
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0].strip()

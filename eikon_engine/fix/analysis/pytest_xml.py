@@ -1,0 +1,72 @@
+"""Failures out of the report that pytest writes in XML.
+
+Source of the form: https://docs.pytest.org/en/stable/how-to/output.html#creating-junitxml-format-files
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.analysis.pytest_entry import read_entry
+from eikon_engine.fix.analysis.steady import steady
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from xml.etree.ElementTree import Element
+
+    from eikon_engine.fix.analysis.places import Places
+    from eikon_engine.fix.failure import TestFailure
+
+LARGEST_REPORT: Final = 64 << 20
+_KINDS: Final = ("failure", "error")
+_PLAIN_MESSAGE: Final = re.compile(r'^(?:collection failure|failed on (?:setup|teardown) with ".*)$', re.DOTALL)
+"""What says nothing that the text below does not."""
+
+
+def read_report(path: Path, places: Places) -> tuple[TestFailure, ...] | None:
+    """Return the failures in the order in which they happened; None if it is no whole report."""
+    from defusedxml import ElementTree  # noqa: PLC0415 - an extra, and only some runs have a report
+    from defusedxml.common import DefusedXmlException  # noqa: PLC0415 - as above
+
+    try:
+        if path.stat().st_size > LARGEST_REPORT:
+            return None
+        root = ElementTree.fromstring(path.read_bytes(), forbid_dtd=True)
+    except (OSError, ValueError, ElementTree.ParseError, DefusedXmlException):
+        return None
+    return tuple(
+        _failure(case, found, places) for case in root.iter("testcase") for found in case if found.tag in _KINDS
+    )
+
+
+def _failure(case: Element, found: Element, places: Places) -> TestFailure:
+    message = steady(found.get("message") or "", places)
+    text = steady(found.text or "", places)
+    file = case.get("file")
+    name = steady(_node_id(case, places), places)
+    told = "" if _PLAIN_MESSAGE.match(message) else message
+    return read_entry(name, text, places, message=told, file=file)
+
+
+def _node_id(case: Element, places: Places) -> str:
+    """Return the node id of a test: its file, its classes, its name with parameters.
+
+    `classname` is the file without its suffix and the classes, with dots between all; a module that could not be
+    collected has its own name as that of a test, and no class.
+    """
+    file, parts, name = case.get("file"), case.get("classname", "").split("."), case.get("name", "")
+    if parts == [""]:
+        return file or _module(name.replace(".", "/"), places) or name or "collection"
+    if file is not None:
+        stem = re.sub(r"\.\w+$", "", file).replace("\\", "/").split("/")
+        return "::".join((file, *parts[len(stem) :], name))
+    for length in range(len(parts), 0, -1):
+        module = _module("/".join(parts[:length]), places)
+        if module is not None:
+            return "::".join((module, *parts[length:], name))
+    return "::".join((".".join(parts), name))
+
+
+def _module(stem: str, places: Places) -> str | None:
+    return f"{stem}.py" if places.find(f"{stem}.py") is not None else None

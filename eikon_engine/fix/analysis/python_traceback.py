@@ -1,0 +1,96 @@
+"""Failures out of tracebacks of Python, with the names that unittest gives its tests."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.analysis.frames import FILE_LINE, frame, from_ours, innermost
+from eikon_engine.fix.analysis.shorten import shortened
+from eikon_engine.fix.failure import TestFailure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.fix.analysis.places import Places
+
+EXCERPT_LINES: Final = 60
+_HEAD: Final = "Traceback (most recent call last):"
+_CHAINS: Final = (
+    "During handling of the above exception, another exception occurred:",
+    "The above exception was the direct cause of the following exception:",
+)
+_RAISED: Final = re.compile(r"^(?P<type>[A-Za-z_][\w.]*)(?:: (?P<text>.*))?$")
+_UNITTEST: Final = re.compile(r"^(?:FAIL|ERROR): (?P<test>.+)$")
+
+
+def read_tracebacks(text: str, places: Places) -> tuple[TestFailure, ...]:
+    """Return one failure for each traceback; exceptions that led to each other are one, named after the last."""
+    lines = text.split("\n")
+    return tuple(found for begin, end in _chained(lines) if (found := _failure(lines, begin, end, places)) is not None)
+
+
+def _chained(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first line, and the one behind the last, of each chain of tracebacks."""
+    pieces = list(_pieces(lines))
+    while pieces:
+        begin, end = pieces.pop(0)
+        while pieces and any(line.strip() in _CHAINS for line in lines[end : pieces[0][0]]):
+            end = pieces.pop(0)[1]
+        yield begin, end
+
+
+def _pieces(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield tracebacks one by one; an error of syntax may come without the line at their head."""
+    number = 0
+    while number < len(lines):
+        is_head = lines[number].strip() == _HEAD
+        if not is_head and FILE_LINE.match(lines[number]) is None:
+            number += 1
+            continue
+        end = next((at + 1 for at in range(number + is_head, len(lines)) if _is_margin(lines[at])), None)
+        if end is None:
+            return
+        if _RAISED.match(lines[end - 1]) and any(FILE_LINE.match(line) for line in lines[number:end]):
+            yield number, end
+            number = end
+        else:
+            number = max(number + 1, end - 1)
+
+
+def _is_margin(line: str) -> bool:
+    """Say whether a line begins at the margin, as the one does that names the exception."""
+    return bool(line) and not line[0].isspace()
+
+
+def _failure(lines: Sequence[str], begin: int, end: int, places: Places) -> TestFailure | None:
+    raised = _RAISED.match(lines[end - 1])
+    if raised is None:
+        return None
+    last = max((number for number in range(begin, end) if lines[number].strip() == _HEAD), default=begin)
+    frames = tuple(
+        frame(found["file"], int(found["line"]), found["name"] or "", places)
+        for line in lines[last:end]
+        if (found := FILE_LINE.match(line)) is not None
+    )
+    frames = from_ours(frames, places)
+    shown = innermost(frames, places)
+    where = f" in {shown.file} {shown.name}".rstrip() if shown is not None else ""
+    return TestFailure(
+        id=_test(lines, begin) or f"{raised['type']}{where}",
+        kind="python",
+        message=lines[end - 1].strip(),
+        file=None if shown is None else shown.file,
+        line=None if shown is None else shown.line,
+        frames=frames,
+        excerpt=shortened("\n".join(lines[begin:end]), EXCERPT_LINES),
+    )
+
+
+def _test(lines: Sequence[str], begin: int) -> str | None:
+    """Return the test that unittest names above a traceback, with at most its description and a line between."""
+    for line in reversed(lines[max(0, begin - 3) : begin]):
+        found = _UNITTEST.match(line)
+        if found is not None:
+            return found["test"]
+    return None

@@ -1,0 +1,68 @@
+"""Leave out of a text what is another one in each run of the same test: a prompt made of it can be asked again.
+
+What may be part of a failure is kept: dates and numbers inside a line are what a test compares.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.hidden import without_tokens
+from eikon_engine.outcome.printable import printable
+
+if TYPE_CHECKING:
+    from eikon_engine.fix.analysis.places import Places
+
+PYTHON: Final = "<python>/"
+"""Stands for the folders of the libraries of Python."""
+TEMPORARY: Final = "<tmp>"
+WORKER: Final = "[gw]"
+"""Begins what a worker of pytest-xdist tells, whichever it was."""
+
+_PATH_END: Final = r"(?=[/\s\"':,;)\]]|$)"
+_ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_OVERWRITTEN: Final = re.compile(r"^[^\n]*\r(?=[^\n])", re.MULTILINE)
+_LONG: Final = re.compile(r"^([^\n]{4000})[^\n]{4,}", re.MULTILINE)
+"""Lines so long that no person wrote them, and patterns would take long for them."""
+_LIBRARY: Final = re.compile(
+    r"(?<![\w./-])(?:\.\.)?/(?:[\w.+@~-]+/)*lib(?:64)?/python3(?:\.\d+)?/(?:(?:site|dist)-packages/)?"
+)
+_TEST_FOLDER: Final = re.compile(r"(?<![\w.-])(?:/[\w.+@~-]+)*/pytest-of-[\w.+@~-]+/pytest-\d+(?=/|\b)")
+_ADDRESS: Final = re.compile(r"\b(at|id=) ?0x[0-9a-fA-F]{4,16}\b")
+_ENDED: Final = re.compile(
+    r"^((?:=+ )?(?:\d+ [a-z]+(?:, )?)+|(?:=+ )?no tests (?:ran|collected)|Ran \d+ tests?)"
+    r" in [\d.]+ ?s(?: \([\d:]+\))?(?=[ =]*$)",
+    re.MULTILINE,
+)
+_WORKER: Final = re.compile(r"^\[gw\d+\]", re.MULTILINE)
+_DURATION: Final = re.compile(r"^(\s*(?:# )?duration_ms:?) [\d.]+", re.MULTILINE)
+_STAMP: Final = re.compile(
+    r"^(\[?)\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?(?=\]?(?:\s|$))", re.MULTILINE
+)
+
+
+def steady(text: str, places: Places) -> str:
+    """Return a text of a run without its folders, addresses of objects, times at line starts, and known tokens."""
+    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    text = _OVERWRITTEN.sub("", text)
+    for root in places.roots:
+        text = _without(text, root)
+    for folder, word in places.others:
+        text = re.sub(re.escape(str(folder)) + _PATH_END, word, text)
+    text = _LONG.sub(r"\1[…]", printable(text))
+    text = _TEST_FOLDER.sub(TEMPORARY, text)
+    text = re.sub(rf"{re.escape(tempfile.gettempdir())}/{tempfile.gettempprefix()}\w{{8}}{_PATH_END}", TEMPORARY, text)
+    text = _LIBRARY.sub(PYTHON, text)
+    text = _ADDRESS.sub(r"\1 0x…", text)
+    text = _ENDED.sub(r"\1", text)
+    text = _WORKER.sub(WORKER, text)
+    text = _DURATION.sub(r"\1 …", text)
+    return without_tokens(_STAMP.sub(r"\1<time>", text))
+
+
+def _without(text: str, root: str) -> str:
+    """Write paths of the tree as relative ones; the tree itself is a dot."""
+    text = text.replace(f"file://{root}/", "").replace(f"{root}/", "")
+    return re.sub(re.escape(root) + _PATH_END, ".", text)

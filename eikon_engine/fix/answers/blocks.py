@@ -1,0 +1,101 @@
+"""Blocks that say which lines of a file become which others.
+
+The form is that of Aider (https://aider.chat/docs/more/edit-formats.html): a line with the path, then
+
+    <<<<<<< SEARCH
+    lines as they stand in the file
+    =======
+    lines as they are to be
+    >>>>>>> REPLACE
+
+A fence may stand around it. A block that follows another one without a path is about the same file.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import ProposalMalformedError
+from eikon_engine.fix.answers.placed import Placed
+from eikon_engine.fix.proposal import ReplaceText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+SEARCH: Final = "<<<<<<< SEARCH"
+DIVIDER: Final = "======="
+REPLACE: Final = ">>>>>>> REPLACE"
+
+_FENCE: Final = re.compile(r"^\s*(?:`{3,}|~{3,})[\w+.-]*\s*$")
+_AROUND_PATH: Final = " \t`*#\"':"
+_PATH: Final = re.compile(r"^[^\x00-\x1f<>|?*]{1,255}$")
+
+
+def read_blocks(lines: Sequence[str]) -> Iterator[Placed]:
+    """Yield the blocks of an answer.
+
+    Raises:
+        ProposalMalformedError: one has no path, no end, or lines that could be its own marks.
+    """
+    number, behind = 0, 0
+    file: str | None = None
+    while number < len(lines):
+        if lines[number].rstrip() != SEARCH:
+            _refuse_stray(lines, number)
+            number += 1
+            continue
+        first, file = _path(lines, number, behind, file)
+        divider = _mark(lines, number + 1, DIVIDER)
+        end = _mark(lines, divider + 1, REPLACE)
+        edit = ReplaceText(
+            file=file, search=_text(lines[number + 1 : divider]), replace=_text(lines[divider + 1 : end])
+        )
+        yield Placed(edit=edit, first=first, end=end + 1)
+        number = behind = end + 1
+
+
+def write_block(edit: ReplaceText) -> str:
+    """Write a block as it is read."""
+    return f"{edit.file}\n{SEARCH}\n{edit.search}{DIVIDER}\n{edit.replace}{REPLACE}\n"
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _path(lines: Sequence[str], mark: int, behind: int, before: str | None) -> tuple[int, str]:
+    """Return the path above a block and its line; that of the block before where nothing stands between them."""
+    number = mark - 1
+    while number >= behind and (not lines[number].strip() or _FENCE.match(lines[number])):
+        number -= 1
+    if number < behind:
+        if before is None:
+            raise _malformed(mark, "the path of a file above it", "none")
+        return mark, before
+    name = lines[number].strip(_AROUND_PATH)
+    if not _PATH.match(name):
+        raise _malformed(mark, "the path of a file above it", repr(lines[number][:80]))
+    return number, name
+
+
+def _mark(lines: Sequence[str], begin: int, mark: str) -> int:
+    """Return where the next part of a block begins; no other mark may stand before it."""
+    for number in range(begin, len(lines)):
+        line = lines[number].rstrip()
+        if line == mark:
+            return number
+        if line in {SEARCH, DIVIDER, REPLACE}:
+            raise _malformed(begin - 1, f"{mark!r} next", f"{line!r} in line {number + 1}")
+    raise _malformed(begin - 1, f"{mark!r} below it", "the end of the answer")
+
+
+def _refuse_stray(lines: Sequence[str], number: int) -> None:
+    if lines[number].rstrip() == REPLACE:
+        raise _malformed(number, f"{SEARCH!r} and {DIVIDER!r} above it", "none")
+
+
+def _malformed(number: int, wanted: str, found: str) -> ProposalMalformedError:
+    return ProposalMalformedError(
+        f"answer of the model, block at line {number + 1}: wanted {wanted}, found {found}; ask again, or another model"
+    )

@@ -1,0 +1,52 @@
+"""Find unified diffs in an answer."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.answers.placed import Placed
+from eikon_engine.fix.proposal import UnifiedDiff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_HEADER: Final = re.compile(
+    r"^(?:diff --git |index [0-9a-f]|new file mode |deleted file mode |old mode |new mode |similarity index |rename "
+    r"|copy |Binary files |GIT binary patch)"
+)
+_BODY: Final = (" ", "+", "-", "\\", "@@")
+
+
+def read_diffs(lines: Sequence[str]) -> Iterator[Placed]:
+    """Yield the diffs of an answer; files whose diffs follow each other come in one."""
+    number = 0
+    while number < len(lines):
+        if not _begins(lines, number):
+            number += 1
+            continue
+        end = _end(lines, number)
+        text = "".join(f"{line}\n" for line in lines[number:end])
+        yield Placed(edit=UnifiedDiff(text=text), first=number, end=end)
+        number = end
+
+
+def _begins(lines: Sequence[str], number: int) -> bool:
+    """Say whether the names of a file before and after stand here, or what git writes above them."""
+    line = lines[number]
+    if line.startswith("diff --git "):
+        return True
+    return line.startswith("--- ") and number + 1 < len(lines) and lines[number + 1].startswith("+++ ")
+
+
+def _end(lines: Sequence[str], number: int) -> int:
+    """Return the line behind a diff; an empty line is one of it where more of it follows."""
+    end = number
+    while number < len(lines):
+        line = lines[number]
+        if line.startswith(_BODY) or _HEADER.match(line) or _begins(lines, number):
+            end = number + 1
+        elif line.strip():
+            break
+        number += 1
+    return end

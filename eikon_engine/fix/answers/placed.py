@@ -1,0 +1,19 @@
+"""Edits, and where they stand in an answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from eikon_engine.fix.proposal import TextEdit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """An edit, and the lines of the answer that it was read from."""
+
+    edit: TextEdit
+    first: int
+    end: int
+    """Number of the line behind the last one."""

@@ -1,0 +1,175 @@
+"""Aider as an applier, by its command line.
+
+Source of the options: https://aider.chat/docs/config/options.html
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from eikon_engine.errors import AiderMissingError, ApplierFailedError, PatchRejectedError
+from eikon_engine.fix.application import Application
+from eikon_engine.fix.appliers.bounds import Bounds
+from eikon_engine.fix.appliers.difference import difference
+from eikon_engine.fix.appliers.hunks import read_diff
+from eikon_engine.fix.appliers.tree_before import remembered
+from eikon_engine.fix.appliers.write_files import read_bytes
+from eikon_engine.fix.process_group import Program, run_in_group
+from eikon_engine.fix.proposal import ReplaceText, TextFix
+from eikon_engine.outcome.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from eikon_engine.fix.appliers.tree_before import TreeBefore
+    from eikon_engine.fix.proposal import Fix
+
+TIMEOUT_SECONDS: Final = 600.0
+LONGEST_OUTPUT: Final = 64 << 10
+"""Bytes of what it said that are kept: the last ones."""
+OWN_FILES: Final = ".aider*"
+"""How the files are called that Aider keeps for itself; they are no part of a fix."""
+_QUIET: Final = (
+    "--no-dirty-commits", "--no-gitignore", "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings",
+    "--no-suggest-shell-commands", "--no-detect-urls", "--no-analytics", "--no-stream", "--no-pretty",
+)  # fmt: skip
+"""It asks nobody, runs nothing else, and touches nothing but the files."""
+_ORDER: Final = "Make the change that is proposed below, exactly as it is, and nothing else. Run no command.\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class AiderApplier:
+    """Hand a fix to `aider`, and see to it that nothing changed beside what may."""
+
+    name: ClassVar[str] = "aider"
+    needs_edits: ClassVar[bool] = False
+
+    command: str = "aider"
+    timeout_seconds: float = TIMEOUT_SECONDS
+    environ: Mapping[str, str] | None = None
+    """The surroundings it runs in; those of this process if left out."""
+
+    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
+        """Have a fix applied; whatever goes wrong, the files are as they were.
+
+        Raises:
+            AiderMissingError: it is not installed.
+            ApplierFailedError: it failed, or did not end.
+            PatchRejectedError: it changed nothing, or something that it may not.
+            GitMissingError: git is not installed.
+        """
+        if not isinstance(fix, TextFix):
+            message = "fix: wanted a change of files for aider, found one of a trace; choose another applier"
+            raise PatchRejectedError(message)
+        bounds = Bounds(tree=tree, targets=targets)
+        names = _targets(bounds) or _named(fix, bounds)
+        files = tuple(f"./{name}" if name.startswith("-") else name for name in names)
+        with remembered(tree, (OWN_FILES,)) as before, _restored(before), _without_own_files(tree):
+            output = self._run(fix, tree, files)
+            changed = before.changed()
+            if not changed:
+                message = f"aider: wanted a change, found none; it said: {_last_line(output)}"
+                raise PatchRejectedError(message)
+            for name in changed:
+                bounds.demand(name)
+            old = {name: before.data(name) for name in changed}
+            diff = difference(old, {name: read_bytes(tree, name) for name in changed})
+        return Application(applier=self.name, files=changed, diff=diff, output=output)
+
+    def _run(self, fix: TextFix, tree: Path, files: tuple[str, ...]) -> str:
+        environ = dict(os.environ if self.environ is None else self.environ)
+        program = shutil.which(self.command, path=environ.get("PATH"))
+        if program is None:
+            message = (
+                f"--applier aider: wanted the program {self.command!r} on PATH, found none; install it with "
+                "'pip install aider-install && aider-install', or use --applier blocks"
+            )
+            raise AiderMissingError(message)
+        with tempfile.TemporaryDirectory(prefix="eikon-aider-") as name:
+            scratch = Path(name)
+            message_file = scratch / "message.md"
+            message_file.write_text(_ORDER + fix.text, encoding="utf-8")
+            histories = tuple(
+                part
+                for kind in ("chat", "input")
+                for part in (f"--{kind}-history-file", str(scratch / f"{kind}.history"))
+            )
+            command = [program, "--message-file", str(message_file), "--yes-always", "--no-auto-commits"]
+            return self._finish([*command, *_QUIET, *histories, *files], tree, environ)
+
+    def _finish(self, command: list[str], tree: Path, environ: dict[str, str]) -> str:
+        """Run it in a group of its own, which ends as a whole; return the end of what it said."""
+        said = bytearray()
+
+        def hear(data: bytes) -> None:
+            said.extend(data)
+            del said[:-LONGEST_OUTPUT]
+
+        program = Program(
+            arguments=command,
+            cwd=tree,
+            environ=environ,
+            timeout_seconds=self.timeout_seconds,
+            stdout=hear,
+            stderr=hear,
+        )
+        ended = run_in_group(program)
+        if ended.ending == "timed_out":
+            message = f"aider: wanted an end within {self.timeout_seconds:g} s, found none; give it more time"
+            raise ApplierFailedError(message)
+        text = printable(said.decode("utf-8", "replace"))
+        if ended.exit_status != 0:
+            found = f"signal {ended.signal}" if ended.exit_status is None else f"exit status {ended.exit_status}"
+            message = f"aider: wanted success, found {found}; it said: {_last_line(text)}"
+            raise ApplierFailedError(message)
+        return text
+
+
+@contextmanager
+def _restored(before: TreeBefore) -> Iterator[None]:
+    """Take everything back if the block fails."""
+    try:
+        yield
+    except BaseException:
+        before.restore()
+        raise
+
+
+@contextmanager
+def _without_own_files(tree: Path) -> Iterator[None]:
+    """Remove what Aider keeps for itself in a tree, unless it was there before."""
+    there = set(tree.glob(OWN_FILES))
+    try:
+        yield
+    finally:
+        for path in set(tree.glob(OWN_FILES)) - there:
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
+
+
+def _targets(bounds: Bounds) -> tuple[str, ...]:
+    """Return the targets, each of which has to be a file, or a folder of files, that may be changed."""
+    for name in bounds.targets:
+        bounds.demand(f"{name}/any" if (bounds.tree / name).is_dir() else name)
+    return bounds.targets
+
+
+def _named(fix: TextFix, bounds: Bounds) -> tuple[str, ...]:
+    """Name the files that the edits of a fix are about, so that Aider need not look for them."""
+    names: dict[str, None] = {}
+    for edit in fix.edits:
+        files = (edit.file,) if isinstance(edit, ReplaceText) else (each.file for each in read_diff(edit.text))
+        names.update(dict.fromkeys(bounds.demand(name) for name in files))
+    return tuple(names)
+
+
+def _last_line(output: str) -> str:
+    return next((line.strip() for line in reversed(output.split("\n")) if line.strip()), "nothing")[:300]

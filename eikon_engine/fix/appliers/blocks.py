@@ -1,0 +1,65 @@
+"""Our own applier: search/replace blocks and unified diffs, strictly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.fix.application import Application
+from eikon_engine.fix.appliers.bounds import Bounds
+from eikon_engine.fix.appliers.difference import difference
+from eikon_engine.fix.appliers.new_texts import new_texts
+from eikon_engine.fix.appliers.write_files import read_bytes, write_files
+from eikon_engine.fix.proposal import TextFix
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.fix.proposal import Fix
+
+
+@dataclass(frozen=True, slots=True)
+class BlocksApplier:
+    """Change texts where a fix fits exactly, and have git check the whole of it before anything is written."""
+
+    name: ClassVar[str] = "blocks"
+    needs_edits: ClassVar[bool] = True
+
+    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
+        """Apply all edits of a fix, or none.
+
+        Raises:
+            PatchRejectedError: one does not fit, is about no text, or leads where it may not.
+            ApplierFailedError: git failed.
+            GitMissingError: it is not installed.
+            OutputError: a file cannot be written.
+        """
+        if not isinstance(fix, TextFix) or not fix.edits:
+            message = "fix: wanted edits of files, found none; choose another applier for this fix"
+            raise PatchRejectedError(message)
+        bounds = Bounds(tree=tree, targets=targets)
+        before: dict[str, bytes | None] = {}
+
+        def read(name: str) -> tuple[str, str | None]:
+            plain = bounds.demand(name)
+            data = before.setdefault(plain, read_bytes(tree, plain))
+            return plain, None if data is None else _text(data, plain)
+
+        texts = new_texts(fix.edits, read)
+        after = {name: None if text is None else text.encode() for name, text in texts.items()}
+        diff = difference(before, after)
+        if not diff:
+            message = "fix: wanted a change, found that the files are so already; nothing was changed"
+            raise PatchRejectedError(message)
+        write_files(tree, before, after)
+        changed = tuple(sorted(name for name in after if after[name] != before[name]))
+        return Application(applier=self.name, files=changed, diff=diff)
+
+
+def _text(data: bytes, name: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        message = f"{name}: wanted text in UTF-8 to change, found other bytes; nothing was changed"
+        raise PatchRejectedError(message) from error

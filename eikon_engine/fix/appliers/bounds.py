@@ -1,0 +1,75 @@
+"""Which files a fix may change."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.trace.bundle_path import leads_out
+
+_TEST_NAME: Final = re.compile(
+    r"test_.*\.py|.*_test\.(?:py|go)|.*\.(?:test|spec)\.[cm]?[jt]sx?"
+    r"|conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|tox\.toml|noxfile\.py|pyproject\.toml|setup\.cfg"
+    r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile"
+    r"|package\.json|(?:jest|vitest|playwright)\.config\.[cm]?[jt]s|\.mocharc\..*"
+)
+"""Tests, what configures them, what starts them, and what Python runs before them."""
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """The files below a folder, those that are named, or all but tests where none are.
+
+    A fix that changes the tests would prove nothing; to let it, name them.
+    """
+
+    tree: Path
+    targets: tuple[str, ...]
+    """Files and folders, relative to the tree; empty for all but tests."""
+
+    def demand(self, name: str) -> str:
+        """Return the name of a file in its plain form.
+
+        Raises:
+            PatchRejectedError: it leads out of the tree, into `.git`, through a link, to something else than a file, or
+                to a file that is not named.
+        """
+        if leads_out(name):
+            raise _rejected(name, "a path inside the tree", "one that leads out")
+        plain = PurePosixPath(name)
+        if not plain.parts:
+            raise _rejected(name, "the path of a file", "the tree itself")
+        if any(part.lower().rstrip(". ") == ".git" for part in plain.parts):
+            raise _rejected(name, "a file of the project", "one of git")
+        self._demand_plain(plain, name)
+        self._demand_named(plain, name)
+        return plain.as_posix()
+
+    def _demand_plain(self, plain: PurePosixPath, name: str) -> None:
+        """Follow no link, in whatever direction it leads."""
+        *folders, path = (self.tree.joinpath(*plain.parts[:length]) for length in range(1, len(plain.parts) + 1))
+        for each in (*folders, path):
+            if each.is_symlink():
+                raise _rejected(name, "a file itself", f"a link at {each.relative_to(self.tree).as_posix()}")
+        if any(each.exists() and not each.is_dir() for each in folders) or (path.exists() and not path.is_file()):
+            raise _rejected(name, "a file", "something else in its place")
+
+    def _demand_named(self, plain: PurePosixPath, name: str) -> None:
+        targets = [PurePosixPath(each) for each in self.targets]
+        if targets and not any(plain.is_relative_to(each) for each in targets):
+            raise _rejected(name, f"one of the target files ({', '.join(self.targets)})", "another file")
+        if not targets and is_test(plain):
+            raise _rejected(name, "a file that is no test", "a test; name it as a target file to let a fix change it")
+
+
+def is_test(path: PurePosixPath) -> bool:
+    """Say whether a file is one of tests, or configures them, by the names that test runners look for."""
+    return bool(_TEST_NAME.fullmatch(path.name)) or any(part in _TEST_FOLDERS for part in path.parts[:-1])
+
+
+def _rejected(name: str, wanted: str, found: str) -> PatchRejectedError:
+    return PatchRejectedError(f"fix for {name!r}: wanted {wanted}, found {found}; nothing was changed")

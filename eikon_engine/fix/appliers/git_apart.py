@@ -1,0 +1,34 @@
+"""Git, run beside whatever repository and configuration there are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import ApplierFailedError
+from eikon_engine.fix.git import ALONE, ask_git
+from eikon_engine.outcome.printable import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_PLAIN: Final = ("-c", "core.quotePath=false", "-c", "core.autocrlf=false", "-c", "core.safecrlf=false")
+_SHOWN: Final = 300
+
+
+def git_apart(
+    arguments: Sequence[str], cwd: Path, *, settings: Mapping[str, str] | None = None, may: Sequence[int] = (0,)
+) -> bytes:
+    """Run git in a folder that is none of a repository, or with the repository that `settings` name; return its output.
+
+    Raises:
+        GitMissingError: it is not installed.
+        ApplierFailedError: its exit status is none of `may`.
+    """
+    apart = {**ALONE, "GIT_CEILING_DIRECTORIES": str(cwd.resolve().parent), **(settings or {})}
+    done = ask_git(cwd, *_PLAIN, *arguments, surroundings=apart)
+    if done.returncode not in may:
+        said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()))[:_SHOWN]
+        message = f"git {arguments[0]}: wanted success, found exit status {done.returncode}: {said or 'no reason'}"
+        raise ApplierFailedError(message)
+    return done.stdout

@@ -1,0 +1,78 @@
+"""Edits and the texts of files in, new texts out; nothing is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.fix.appliers.hunks import apply_hunks, read_diff
+from eikon_engine.fix.appliers.replace_lines import replace_lines, text_lines
+from eikon_engine.fix.proposal import ReplaceText, UnifiedDiff
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from eikon_engine.fix.appliers.hunks import FileDiff
+    from eikon_engine.fix.proposal import TextEdit
+
+
+def new_texts(edits: Sequence[TextEdit], read: Callable[[str], tuple[str, str | None]]) -> Mapping[str, str | None]:
+    """Return the new texts of the files that edits change, one after the other; None for one that is removed.
+
+    `read` takes the name of a file as an edit has it, and returns its plain name, and its text, None if there is none.
+
+    Raises:
+        PatchRejectedError: an edit does not fit.
+    """
+    changed: dict[str, str | None] = {}
+    for edit in edits:
+        match edit:
+            case ReplaceText():
+                name, text = _now(edit.file, read, changed)
+                changed[name] = _replaced(name, text, edit)
+            case UnifiedDiff():
+                for diff in read_diff(edit.text):
+                    name, text = _now(diff.file, read, changed)
+                    changed[name] = _patched(name, text, diff)
+            case _:
+                assert_never(edit)
+    return changed
+
+
+def _now(
+    name: str, read: Callable[[str], tuple[str, str | None]], changed: Mapping[str, str | None]
+) -> tuple[str, str | None]:
+    plain, text = read(name)
+    return plain, changed.get(plain, text)
+
+
+def _replaced(name: str, text: str | None, edit: ReplaceText) -> str:
+    if not edit.search:
+        if text:
+            message = f"{name}: wanted no file, or an empty one, for a block without lines to find, found one with text"
+            raise PatchRejectedError(message)
+        return edit.replace
+    if text is None:
+        raise _missing(name)
+    return replace_lines(text, text_lines(edit.search), text_lines(edit.replace), name)
+
+
+def _patched(name: str, text: str | None, diff: FileDiff) -> str | None:
+    if diff.is_new:
+        if text is not None:
+            message = f"{name}: wanted no file for a diff that makes it, found one"
+            raise PatchRejectedError(message)
+        return apply_hunks("", diff)
+    if text is None:
+        raise _missing(name)
+    patched = apply_hunks(text, diff)
+    if not diff.is_removed:
+        return patched
+    if patched:
+        message = f"{name}: wanted all lines in a diff that removes the file, found others beside them"
+        raise PatchRejectedError(message)
+    return None
+
+
+def _missing(name: str) -> PatchRejectedError:
+    return PatchRejectedError(f"{name}: wanted a file to change, found none; nothing was changed")

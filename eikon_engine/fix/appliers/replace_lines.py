@@ -1,0 +1,70 @@
+"""Put lines in the place of others, which have to stand in a text exactly once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SHOWN: Final = 80
+
+
+def replace_lines(text: str, old: Sequence[str], new: Sequence[str], where: str) -> str:
+    """Return a text with the lines `new` in the place of `old`; both without ends of lines.
+
+    Lines are compared whole, to the last space. The text keeps its ends of lines, and ends with one if it did.
+
+    Raises:
+        PatchRejectedError: the old lines stand nowhere, or in several places, or are the new ones.
+    """
+    lines = text_lines(text)
+    places = found_at(lines, old)
+    if len(places) != 1:
+        raise PatchRejectedError(f"{where}: wanted these lines once, found them {_times(places)}: {_shown(old)}")
+    if list(old) == list(new):
+        raise PatchRejectedError(f"{where}: wanted a change, found the lines as they are: {_shown(old)}")
+    begin = places[0]
+    return joined([*lines[:begin], *new, *lines[begin + len(old) :]], like=text)
+
+
+def found_at(lines: Sequence[str], old: Sequence[str]) -> list[int]:
+    """Return the numbers, from 0, of the lines at which `old` begins."""
+    if not old:
+        return []
+    wanted = list(old)
+    return [number for number in range(len(lines) - len(old) + 1) if list(lines[number : number + len(old)]) == wanted]
+
+
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a text without their ends."""
+    plain = text.replace("\r\n", "\n") if _is_windows(text) else text
+    lines = plain.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def joined(lines: Sequence[str], *, like: str) -> str:
+    """Return lines as a text with the ends of lines of another one."""
+    end = "\r\n" if _is_windows(like) else "\n"
+    text = end.join(lines)
+    return text + end if lines and (like == "" or like.endswith("\n")) else text
+
+
+def _is_windows(text: str) -> bool:
+    """Say whether all lines end as on Windows."""
+    return "\r\n" in text and text.count("\r\n") == text.count("\n")
+
+
+def _times(places: Sequence[int]) -> str:
+    if not places:
+        return "nowhere"
+    return f"{counted(len(places), 'time')}, at lines {', '.join(str(number + 1) for number in places)}"
+
+
+def _shown(lines: Sequence[str]) -> str:
+    first = next((line.strip() for line in lines if line.strip()), "")
+    shown = first if len(first) <= _SHOWN else f"{first[:_SHOWN]}…"
+    return f"{shown!r}" + (f" and {counted(len(lines) - 1, 'more line')}" if len(lines) > 1 else "")

@@ -1,0 +1,63 @@
+"""Patches of traces as an applier: the trace of one recorded mission changes, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from eikon_engine.errors import PatchRejectedError, TraceError
+from eikon_engine.fix.application import Application
+from eikon_engine.fix.appliers.bounds import Bounds
+from eikon_engine.fix.appliers.difference import difference
+from eikon_engine.fix.appliers.write_files import read_bytes, write_files
+from eikon_engine.fix.proposal import PatchFix
+from eikon_engine.trace.certificate import CERTIFICATE_FILE
+from eikon_engine.trace.patch import apply_patch
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, trace_bytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.fix.proposal import Fix
+
+
+@dataclass(frozen=True, slots=True)
+class TracePatchApplier:
+    """Change the trace of the bundle that is the only target; a certificate of other steps is removed."""
+
+    name: ClassVar[str] = "trace_patch"
+    needs_edits: ClassVar[bool] = False
+
+    def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
+        """Apply a patch.
+
+        Raises:
+            PatchRejectedError: there is not one bundle to change, or the patch does not fit, or changes nothing.
+            ApplierFailedError: git failed.
+            GitMissingError: it is not installed.
+            OutputError: the trace cannot be written.
+        """
+        if not isinstance(fix, PatchFix):
+            message = "fix: wanted a patch of a trace, found a change of files; choose another applier for this fix"
+            raise PatchRejectedError(message)
+        if len(targets) != 1:
+            message = f"fix: wanted one bundle as target, found {len(targets)} targets; name the folder of the bundle"
+            raise PatchRejectedError(message)
+        bounds = Bounds(tree=tree, targets=targets)
+        folder = targets[0].rstrip("/")
+        trace_name = bounds.demand(f"{folder}/{TRACE_FILE}")
+        try:
+            trace = read_trace(tree / trace_name)
+            changed = apply_patch(trace, fix.patch)
+        except TraceError as error:
+            raise PatchRejectedError(f"fix: wanted a patch that fits {folder}, found: {error.message}") from error
+        if changed == trace:
+            message = f"{folder}: wanted a change, found that the trace is so already; nothing was changed"
+            raise PatchRejectedError(message)
+        certificate = bounds.demand(f"{folder}/{CERTIFICATE_FILE}")
+        before = {name: read_bytes(tree, name) for name in (trace_name, certificate)}
+        after = {trace_name: trace_bytes(changed), certificate: None}
+        diff = difference(before, after)
+        write_files(tree, before, after)
+        files = tuple(sorted(name for name in after if after[name] != before[name]))
+        return Application(applier=self.name, files=files, diff=diff)

@@ -1,0 +1,56 @@
+"""Write several files, all of them or none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.errors import OutputError, PatchRejectedError
+from eikon_engine.trace.whole_file import cannot_write, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+def write_files(tree: Path, before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> None:
+    """Give files new contents, None for one that is removed; their modes stay. `before` is what is put back.
+
+    Raises:
+        OutputError: one cannot be written; the others are as they were.
+    """
+    done: list[str] = []
+    try:
+        for name, data in after.items():
+            done.append(name)
+            _put(tree / name, data)
+    except OutputError:
+        for name in done:
+            _put(tree / name, before[name])
+        raise
+
+
+def read_bytes(tree: Path, name: str) -> bytes | None:
+    """Read a file; None if there is none.
+
+    Raises:
+        PatchRejectedError: it cannot be read.
+    """
+    try:
+        return (tree / name).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise PatchRejectedError(f"{name}: wanted a file that can be read, found {error.strerror}") from error
+
+
+def _put(path: Path, data: bytes | None) -> None:
+    try:
+        mode = path.stat().st_mode & 0o7777 if path.exists() else None
+        if data is None:
+            path.unlink(missing_ok=True)
+            return
+        write_whole(path, data)
+        if mode is not None:
+            path.chmod(mode)
+    except OSError as error:
+        raise OutputError(cannot_write(path, error)) from error

@@ -1,0 +1,86 @@
+"""Keep output of unknown length in a file of bounded length: its beginning and its end."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Self
+
+from eikon_engine.errors import OutputError
+from eikon_engine.trace.whole_file import cannot_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD_BYTES: Final = 8 * 2**20
+TAIL_BYTES: Final = 2 * 2**20
+
+
+class BoundedOutput:
+    """Write what comes to a file at once, up to a limit; of what comes after it, keep the end in memory."""
+
+    def __init__(self, path: Path, *, head_bytes: int = HEAD_BYTES, tail_bytes: int = TAIL_BYTES) -> None:
+        """Make the file.
+
+        Raises:
+            OutputError: it cannot be made.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("wb", buffering=0)
+        except OSError as error:
+            raise OutputError(cannot_write(path, error)) from error
+        self._path = path
+        self._room = head_bytes
+        self._tail: deque[bytes] = deque()
+        self._tail_bytes = 0
+        self._tail_limit = tail_bytes
+        self.bytes_written = 0
+        """How much came."""
+        self.bytes_left_out = 0
+        """How much of it is not in the file; final when it is closed."""
+
+    def write(self, data: bytes) -> None:
+        """Take some more.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        self.bytes_written += len(data)
+        head, rest = data[: self._room], data[self._room :]
+        self._room -= len(head)
+        self._put(head)
+        if rest:
+            self._tail.append(rest)
+            self._tail_bytes += len(rest)
+        while self._tail and self._tail_bytes - len(self._tail[0]) >= self._tail_limit:
+            dropped = len(self._tail.popleft())
+            self._tail_bytes -= dropped
+            self.bytes_left_out += dropped
+
+    def close(self) -> None:
+        """Write the end, below a line that says how much is missing before it."""
+        if self._file.closed:
+            return
+        tail = b"".join(self._tail)
+        cut = max(0, len(tail) - self._tail_limit)
+        self.bytes_left_out += cut
+        with self._file:
+            if self.bytes_left_out:
+                self._put(f"\n[{self.bytes_left_out} bytes are left out here]\n".encode())
+            self._put(tail[cut:])
+
+    def __enter__(self) -> Self:
+        """Use the file."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def _put(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[self._file.write(view) :]
+        except OSError as error:
+            raise OutputError(cannot_write(self._path, error)) from error

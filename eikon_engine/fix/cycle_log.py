@@ -1,0 +1,112 @@
+"""Keep the record of each cycle, and tell where the loop stands."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
+
+from eikon_engine.errors import EikonError, StepFailedError
+from eikon_engine.fix.task_result import CycleRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from eikon_engine.fix.application import Application
+    from eikon_engine.fix.context import Context
+    from eikon_engine.fix.failure import Analysis
+    from eikon_engine.fix.loop_options import LoopOptions
+    from eikon_engine.fix.proposal import Proposal
+    from eikon_engine.fix.session import Session
+    from eikon_engine.fix.task_result import Verification
+    from eikon_engine.fix.test_run import TestRun
+
+LONG_SECONDS: Final = 10.0
+"""After how long a step is told to be still under way, again and again."""
+
+
+class Known(TypedDict, total=False):
+    """What can be noted of a cycle."""
+
+    test: TestRun
+    analysis: Analysis
+    context: Context
+    proposal: Proposal
+    application: Application
+    verification: Verification
+
+
+class CycleLog:
+    """The cycles of one loop, each written to the session as it becomes known."""
+
+    def __init__(self, session: Session, options: LoopOptions) -> None:
+        """Write to `session`, and tell people by `options.tell`."""
+        self._session = session
+        self._options = options
+        self._records: list[CycleRecord] = []
+
+    @property
+    def records(self) -> tuple[CycleRecord, ...]:
+        """Return the cycles so far."""
+        return tuple(self._records)
+
+    @property
+    def cycle(self) -> int:
+        """Return the number of the cycle under way, from 1; 0 before the first one."""
+        return len(self._records)
+
+    def begin(self) -> None:
+        """Begin the next cycle."""
+        self._records.append(CycleRecord(cycle=len(self._records) + 1))
+
+    def note(self, cycle: int, **known: Unpack[Known]) -> None:
+        """Add to the record of a cycle."""
+        record = self._records[cycle - 1].model_copy(update=dict(known))
+        self._records[cycle - 1] = record
+        self._session.keep_cycle(record)
+
+    def tell(self, text: str) -> None:
+        """Say something of the cycle under way."""
+        self._options.tell(f"cycle {self.cycle} of {self._options.max_cycles}: {text}")
+
+    @contextmanager
+    def at(self, step: str) -> Iterator[None]:
+        """Say that a step is done in the block, and note how long it took.
+
+        Raises:
+            StepFailedError: it failed.
+        """
+        self._session.stand(cycle=self.cycle, step=step)
+        self.tell(step)
+        clock = self._options.clock
+        begun = clock()
+        try:
+            with _told_while_it_lasts(lambda seconds: self.tell(f"{step} is still under way after {seconds:.0f} s")):
+                yield
+        except StepFailedError:
+            raise
+        except EikonError as error:
+            raise StepFailedError(step, error) from error
+        finally:
+            record = self._records[-1]
+            taken = record.durations_ms.get(step, 0) + round((clock() - begun) * 1000)
+            self._records[-1] = record.model_copy(update={"durations_ms": {**record.durations_ms, step: taken}})
+
+
+@contextmanager
+def _told_while_it_lasts(tell: Callable[[float], None]) -> Iterator[None]:
+    done = threading.Event()
+
+    def wait() -> None:
+        seconds = 0.0
+        while not done.wait(LONG_SECONDS):
+            seconds += LONG_SECONDS
+            tell(seconds)
+
+    thread = threading.Thread(target=wait, name="eikon-fix-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()

@@ -1,0 +1,242 @@
+"""The flow of `debug:loop`: test first, and while the tests fail: analyse, look up, propose, apply, test again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import NoFixError, StepFailedError
+from eikon_engine.fix.demands import demand_usable, demand_within, listed, one_line
+from eikon_engine.fix.hand_over import demand_plain_files
+from eikon_engine.fix.judging import judge
+from eikon_engine.fix.own_files import own_files_named, warning_of
+from eikon_engine.fix.proposal import NoFix
+from eikon_engine.fix.session import cycle_folder
+from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
+from eikon_engine.fix.task_result import Verification, failure_of
+from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.fix.application import Application
+    from eikon_engine.fix.cycle_log import CycleLog
+    from eikon_engine.fix.failure import Analysis
+    from eikon_engine.fix.loop_options import LoopOptions
+    from eikon_engine.fix.proposal import Fix
+    from eikon_engine.fix.task_result import Outcome, StepFailure
+    from eikon_engine.fix.tasks import TaskRegistry
+    from eikon_engine.fix.test_run import TestRun
+    from eikon_engine.fix.user_tree import UserTree
+    from eikon_engine.fix.work_copy import WorkCopy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where a loop works."""
+
+    tree: UserTree
+    copy: WorkCopy
+    session: Path
+    targets: tuple[str, ...]
+    """Relative to the tree."""
+    needs_edits: bool
+    """See `Applier.needs_edits`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopEnd:
+    """How a loop ended, before anything reaches the user's tree."""
+
+    outcome: Outcome
+    base: str
+    """State of the copy when the loop began."""
+    kept: str
+    """State with all fixes that are kept."""
+    analysis: Analysis | None
+    """Of the tests in that state; None where none came to its end."""
+    failure: StepFailure | None = None
+    closing_test: TestRun | None = None
+    closing_analysis: Analysis | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Pending:
+    """A fix that is applied and not yet tested."""
+
+    cycle: int
+    state: str
+    diff: str
+
+
+class DebugLoop:
+    """One loop; every state it goes through is one of the copy, and the user's tree is not touched."""
+
+    def __init__(self, ground: Ground, tasks: TaskRegistry, log: CycleLog, options: LoopOptions) -> None:
+        """Begin with the copy as it is."""
+        self._ground = ground
+        self._tasks = tasks
+        self._log = log
+        self._options = options
+        self._base = self._kept = ground.copy.take()
+        self._analysis: Analysis | None = None
+        self._pending: _Pending | None = None
+        self._attempts: list[Attempt] = []
+        self._warnings: list[str] = []
+        self._closing: tuple[TestRun, Analysis] | None = None
+
+    def run(self) -> LoopEnd:
+        """Go through the cycles until the tests pass, the cycles are used up, or a step fails."""
+        try:
+            return self._end(self._cycles())
+        except StepFailedError as failed:
+            failure = failure_of(failed.step, self._log.cycle, failed.cause)
+            return self._end("error", failure)
+
+    def _cycles(self) -> Outcome:
+        for _ in range(self._options.max_cycles):
+            self._log.begin()
+            run, analysis = self._test(cycle_folder(self._log.cycle))
+            self._log.note(self._log.cycle, test=run, analysis=analysis)
+            if self._weigh(run, analysis):
+                return "success"
+            self._try_fix()
+        run, analysis = self._closing = self._test(f"{cycle_folder(self._log.cycle)}/closing")
+        return "success" if self._weigh(run, analysis) else "max_cycles"
+
+    def _test(self, folder: str) -> tuple[TestRun, Analysis]:
+        """Run the tests with the fix that is pending, if there is one, and read what they say."""
+        ground, options = self._ground, self._options
+        with self._log.at(RUN_SCRIPT.name):
+            ground.copy.bring_back(self._kept if self._pending is None else self._pending.state)
+            order = ScriptRun(
+                command=options.test_cmd,
+                tree=ground.copy.root,
+                original=ground.tree.root,
+                cwd=ground.tree.cwd,
+                session=ground.session,
+                folder=folder,
+                timeout_seconds=options.timeout_seconds,
+            )
+            run = self._tasks.perform(RUN_SCRIPT, order)
+            self._log.tell(f"{RUN_SCRIPT.name}: {_ended(run)}")
+            if self._pending is None:
+                demand_usable(run, ground.session, options)
+            self._look_for_own_files(run)
+        with self._log.at(ANALYZE.name):
+            output = TestOutput(run=run, session=ground.session, tree=ground.copy.root)
+            analysis = self._tasks.perform(ANALYZE, output)
+            self._log.tell(f"{ANALYZE.name}: {analysis.summary}")
+        return run, analysis
+
+    def _look_for_own_files(self, run: TestRun) -> None:
+        """Warn once of tests that read the user's tree, which no fix reaches before the end."""
+        ground = self._ground
+        named = own_files_named(run, ground.session, ground.tree.root, ground.copy.root)
+        if named and not self._warnings:
+            self._warnings.append(warning_of(named, ground.tree.root))
+            self._log.tell(f"warning: {self._warnings[0]}")
+
+    def _weigh(self, run: TestRun, analysis: Analysis) -> bool:
+        """Keep the pending fix if it helped, else take it back; return whether the tests passed."""
+        pending, self._pending = self._pending, None
+        if pending is None or self._analysis is None:
+            self._analysis = analysis
+            return run.passed
+        judgement = judge(self._analysis, analysis, run)
+        is_kept = judgement in {"passed", "helped"}
+        self._log.note(pending.cycle, verification=Verification(judgement=judgement, rolled_back=not is_kept))
+        if is_kept:
+            self._kept, self._analysis = pending.state, analysis
+        else:
+            self._attempts.append(Attempt(cycle=pending.cycle, diff=pending.diff, outcome=_outcome(analysis)))
+            self._log.tell(f"the fix of cycle {pending.cycle} is taken back: {_REASONS[judgement]}")
+        return run.passed
+
+    def _try_fix(self) -> None:
+        """Propose a fix for the first failure, and apply it to the copy."""
+        ground, analysis = self._ground, self._analysis
+        if analysis is None:  # pragma: no cover - a test came before
+            return
+        with self._log.at(GET_CONTEXT.name):
+            ground.copy.bring_back(self._kept)
+            query = ContextQuery(
+                analysis=analysis,
+                targets=ground.targets,
+                tree=ground.copy.root,
+                history=ground.tree.root if ground.tree.is_git else None,
+                token_budget=self._options.token_budget,
+            )
+            context = self._tasks.perform(GET_CONTEXT, query)
+            self._log.note(self._log.cycle, context=context)
+            self._log.tell(f"{GET_CONTEXT.name}: {counted(len(context.pieces), 'piece')} of {listed(context.files)}")
+        with self._log.at(GENERATE_FIX.name):
+            question = FixQuestion(
+                analysis=analysis,
+                context=context,
+                targets=ground.targets,
+                earlier=tuple(self._attempts),
+                command=self._options.test_cmd,
+                needs_edits=ground.needs_edits,
+            )
+            proposal = self._tasks.perform(GENERATE_FIX, question)
+            self._log.note(self._log.cycle, proposal=proposal)
+            if isinstance(proposal, NoFix):
+                message = f"the model knows no fix: {one_line(proposal.reason)}; mend it by hand"
+                raise NoFixError(message)
+        with self._log.at(APPLY_FIX.name):
+            self._apply(proposal)
+
+    def _apply(self, fix: Fix) -> None:
+        """Apply a fix to the copy; what it changed is what differs, whatever the applier says."""
+        ground = self._ground
+        order = FixOrder(fix=fix, tree=ground.copy.root, targets=ground.targets)
+        told = self._tasks.perform(APPLY_FIX, order)
+        state = ground.copy.take()
+        changes = ground.copy.changes(self._kept, state)
+        files = tuple(sorted(change.path for change in changes))
+        demand_within(files, ground.targets)
+        demand_plain_files(changes)
+        diff = ground.copy.diff(self._kept, state)
+        application: Application = told.model_copy(update={"files": files, "diff": diff})
+        self._log.note(self._log.cycle, application=application)
+        self._log.tell(f"{APPLY_FIX.name}: changed {listed(files)}")
+        self._pending = _Pending(cycle=self._log.cycle, state=state, diff=diff)
+
+    def _end(self, outcome: Outcome, failure: StepFailure | None = None) -> LoopEnd:
+        test, analysis = self._closing or (None, None)
+        return LoopEnd(
+            outcome=outcome,
+            base=self._base,
+            kept=self._kept,
+            analysis=self._analysis,
+            failure=failure,
+            closing_test=test,
+            closing_analysis=analysis,
+            warnings=tuple(self._warnings),
+        )
+
+
+_REASONS: Final = {
+    "passed": "",
+    "helped": "",
+    "no_help": "it did not help",
+    "broke_more": "something else fails with it",
+}
+
+
+def _ended(run: TestRun) -> str:
+    how = {
+        "exited": f"exit status {run.exit_status}",
+        "killed": f"killed by signal {run.signal}",
+        "timed_out": "stopped at its deadline",
+        "not_started": "could not be started",
+    }[run.ended]
+    return f"{how} after {run.duration_ms / 1000:.1f} s"
+
+
+def _outcome(analysis: Analysis) -> str:
+    first = analysis.first
+    return analysis.summary if first is None else f"{first.id}: {one_line(first.message)}"

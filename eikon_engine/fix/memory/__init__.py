@@ -1,0 +1,1 @@
+"""Find the code that belongs to a failure."""

@@ -1,0 +1,56 @@
+"""Choose the pieces that have room, best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.context import Context, ContextPiece
+from eikon_engine.fix.memory.chunks import lines_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BYTES_A_TOKEN: Final = 3
+"""Code has 3 to 4 bytes of UTF-8 a token with the vocabularies in use; the smaller one is on the safe side."""
+HEAD_TOKENS: Final = 20
+"""What the name of a piece costs."""
+
+
+def estimate(text: str) -> int:
+    """Return how many tokens a text is taken for."""
+    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_A_TOKEN) + HEAD_TOKENS
+
+
+def within(pieces: Sequence[ContextPiece], budget: int, around: int | None) -> Context:
+    """Take pieces in their order while they have room, each whole; `left_out` counts the others.
+
+    The first one is cut to lines around the line `around` if it alone is too large.
+    """
+    taken: list[ContextPiece] = []
+    tokens = 0
+    for number, piece in enumerate(pieces):
+        fitting = _cut(piece, budget, around) if number == 0 else piece
+        cost = estimate(fitting.text)
+        if tokens + cost <= budget:
+            taken.append(fitting)
+            tokens += cost
+    return Context(pieces=tuple(taken), tokens=tokens, left_out=len(pieces) - len(taken))
+
+
+def _cut(piece: ContextPiece, budget: int, around: int | None) -> ContextPiece:
+    """Drop lines, the farther one from the middle first, until a piece has room."""
+    lines = lines_of(piece.text)
+    middle = min(max((around or piece.first_line) - piece.first_line, 0), len(lines) - 1)
+    first, end = 0, len(lines)
+    while end - first > 1 and estimate("".join(lines[first:end])) > budget:
+        if middle - first >= end - 1 - middle:
+            first += 1
+        else:
+            end -= 1
+    return piece.model_copy(
+        update={
+            "text": "".join(lines[first:end]),
+            "first_line": piece.first_line + first,
+            "last_line": piece.first_line + end - 1,
+        }
+    )

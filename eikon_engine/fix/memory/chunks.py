@@ -1,0 +1,97 @@
+"""Cut files into pieces that can be understood by themselves: functions, classes, what stands between them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from io import StringIO
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+WINDOW: Final = 40
+"""Lines of a piece where nothing tells where one begins."""
+LONGEST: Final = 120
+"""Lines above which a piece is cut into windows."""
+_DEFINED: Final = re.compile(
+    r"^(?:[ \t]*(?:export |default |async |pub |static )*(?:def|class|function\*?|func|fn|interface|struct|enum)"
+    r"|(?:export )?(?:const|let|var|type))\s+([A-Za-z_$][\w$]*)",
+    re.MULTILINE,
+)
+"""Definitions as the languages of our day begin them; variables only where they stand at the margin."""
+_Definition: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Lines of one file, from `first` to `last`, counted from 1."""
+
+    file: str
+    first: int
+    last: int
+    text: str
+    symbols: frozenset[str]
+    """Names that are defined in it."""
+
+
+@lru_cache(maxsize=1 << 13)
+def chunks(file: str, text: str) -> tuple[Chunk, ...]:
+    """Cut a file into pieces that follow each other without a gap."""
+    lines = lines_of(text)
+    starts = _python_starts(text, lines) if file.endswith((".py", ".pyi")) else None
+    bounds = _windows(1, len(lines) + 1) if starts is None else _bounded(starts, len(lines) + 1)
+    return tuple(_chunk(file, lines, first, end) for first, end in bounds)
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text with their ends, as tracebacks count them: a form feed ends none."""
+    return StringIO(text).readlines()
+
+
+def _chunk(file: str, lines: Sequence[str], first: int, end: int) -> Chunk:
+    text = "".join(lines[first - 1 : end - 1])
+    return Chunk(file=file, first=first, last=end - 1, text=text, symbols=frozenset(_DEFINED.findall(text)))
+
+
+def _python_starts(text: str, lines: Sequence[str]) -> list[int] | None:
+    """Return the lines at which pieces of a module begin; None if it cannot be parsed."""
+    try:
+        module = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return sorted({1, *_starts(module.body, lines)})
+
+
+def _starts(body: Iterable[ast.stmt], lines: Sequence[str]) -> Iterator[int]:
+    """Yield where definitions begin, with decorators and comments above, and where other statements follow one."""
+    follows = False
+    for node in body:
+        if isinstance(node, _Definition):
+            yield _with_comments(min((node.lineno, *(each.lineno for each in node.decorator_list))), lines)
+            if isinstance(node, ast.ClassDef) and (node.end_lineno or node.lineno) - node.lineno > WINDOW:
+                yield from _starts(node.body, lines)
+        elif follows:
+            yield node.lineno
+        follows = isinstance(node, _Definition)
+
+
+def _with_comments(line: int, lines: Sequence[str]) -> int:
+    while line > 1 and lines[line - 2].lstrip().startswith("#"):
+        line -= 1
+    return line
+
+
+def _bounded(starts: Sequence[int], end: int) -> Iterator[tuple[int, int]]:
+    for first, behind in zip(starts, (*starts[1:], end), strict=True):
+        if behind - first > LONGEST:
+            yield from _windows(first, behind)
+        elif behind > first:
+            yield first, behind
+
+
+def _windows(first: int, end: int) -> Iterator[tuple[int, int]]:
+    for begin in range(first, end, WINDOW):
+        yield begin, min(begin + WINDOW, end)

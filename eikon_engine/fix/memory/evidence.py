@@ -1,0 +1,57 @@
+"""The evidence of a replay that diverged, as pieces beside the code."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final
+
+from pydantic import ValidationError
+
+from eikon_engine.fix.analysis.shorten import shortened
+from eikon_engine.fix.context import ContextPiece
+from eikon_engine.fix.hidden import without_tokens
+from eikon_engine.fix.memory.source_files import read_source
+from eikon_engine.outcome.outcomes import ReplayOutcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.fix.failure import Analysis
+
+SCORE: Final = 90.0
+LINES: Final = 120
+_TEXTS: Final = (".txt", ".json")
+
+
+def evidence(analysis: Analysis, tree: Path) -> Iterator[ContextPiece]:
+    """Yield what the first replay that failed tells of itself, where it is not the first failure, and what it kept.
+
+    It kept texts of the steps that diverged: differences, outputs of skills.
+    """
+    failure = next((each for each in analysis.failures if each.kind == "eikon"), None)
+    if failure is None or failure.file is None:
+        return
+    if failure is not analysis.first:
+        yield _piece(failure.file, failure.excerpt, "outcome of a replay")
+    try:
+        outcome = ReplayOutcome.model_validate_json((tree / failure.file).read_bytes())
+    except (OSError, ValidationError):
+        return
+    folder = PurePosixPath(failure.file).parent
+    steps = (step for subgoal in outcome.subgoals for step in subgoal.steps if step.divergences)
+    for path in dict.fromkeys(artifact.path for step in steps for artifact in step.artifacts):
+        text = read_source(tree, (folder / path).as_posix()) if path.endswith(_TEXTS) and ".." not in path else None
+        if text:
+            yield _piece((folder / path).as_posix(), text, "evidence of the divergence")
+
+
+def _piece(file: str, text: str, why: str) -> ContextPiece:
+    return ContextPiece(
+        file=file,
+        first_line=1,
+        last_line=text.count("\n") + 1,
+        text=without_tokens(shortened(text, LINES)) + "\n",
+        score=SCORE,
+        why=why,
+    )

@@ -1,0 +1,34 @@
+"""What changed lately, as the history of a repository tells it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.git import ask_git, names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMITS: Final = 10
+
+
+def changed_lately(repository: Path | None) -> frozenset[str]:
+    """Return the files of the last commits, relative to the root; none where there is no history.
+
+    Raises:
+        GitMissingError: there is no git.
+    """
+    if repository is None:
+        return frozenset()
+    done = ask_git(
+        repository,
+        "log",
+        f"--max-count={COMMITS}",
+        "--no-merges",
+        "--format=",
+        "--name-only",
+        "-z",
+        "--relative",
+        "HEAD",
+    )
+    return frozenset(names(done.stdout)) if done.returncode == 0 else frozenset()

@@ -1,0 +1,63 @@
+"""The files of a project that may be shown to a model."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LARGEST_FILE: Final = 256 << 10
+MOST_FILES: Final = 5000
+_LEFT_OUT: Final = frozenset(
+    {"__pycache__", "build", "dist", "htmlcov", "node_modules", "site-packages", "target", "vendor", "venv"}
+)
+_NO_SOURCE: Final = re.compile(
+    r"\..*|.*\.(?:pem|key|p12|pfx|crt|lock|min\.js|min\.css|map|svg|log|jsonl|ipynb)|id_(?:rsa|dsa|ecdsa|ed25519)"
+    r"|package-lock\.json|pnpm-lock\.yaml|credentials.*|secrets?\..*",
+    re.IGNORECASE,
+)
+"""Hidden files, keys, and what programs wrote for programs."""
+
+
+def source_files(tree: Path) -> dict[str, str]:
+    """Return the texts of a tree by their names, in order; hidden, large and binary files, and links, are left out."""
+    found: dict[str, str] = {}
+    for name in _names(tree):
+        text = read_source(tree, name)
+        if text:
+            found[name] = text
+        if len(found) == MOST_FILES:
+            break
+    return found
+
+
+def read_source(tree: Path, name: str) -> str | None:
+    """Return the text of a file inside a tree; None for one that is no text to be shown."""
+    path = tree / name
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST_FILE:
+            return None
+        text = path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return None if "\0" in text else text
+
+
+def may_be_shown(name: str) -> bool:
+    """Say whether a file is one of source, by its name."""
+    return _NO_SOURCE.fullmatch(Path(name).name) is None
+
+
+def _names(tree: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(tree):
+        here = Path(folder)
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in _LEFT_OUT and not name.startswith(".") and not (here / name).is_symlink()
+        )
+        yield from ((here / name).relative_to(tree).as_posix() for name in sorted(names) if may_be_shown(name))

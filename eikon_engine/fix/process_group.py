@@ -1,0 +1,145 @@
+"""Run a program in a process group of its own, which ends with it, at its deadline, or with us.
+
+A process that is killed cannot end what it began. So a watcher stands in the group: it reads from a pipe that only we
+hold open, and ends the group when the pipe does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from eikon_engine.fix.test_run import Ending
+
+_CHUNK: Final = 65536
+_GLANCE_S: Final = 0.05
+"""How often is looked whether a program has ended that writes nothing."""
+_GRACE_S: Final = 2.0
+"""What a program has to end itself after SIGTERM."""
+_WATCHED: Final = 'exec 3<&0 </dev/null; ( { read -r _; kill -s KILL 0; } <&3 3<&- >/dev/null 2>&1 & ) ; exec "$@" 3<&-'
+"""Begins the watcher, which is nobody's child, then becomes the program."""
+_DRAIN_S: Final = 1.0
+"""How long is waited for the last output, where a process that left the group holds the pipe open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What is run, and where its output goes."""
+
+    arguments: Sequence[str]
+    cwd: Path
+    environ: Mapping[str, str]
+    timeout_seconds: float
+    stdout: Callable[[bytes], None]
+    stderr: Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How it ended."""
+
+    ending: Ending
+    exit_status: int | None
+    signal: int | None
+    seconds: float
+
+
+def run_in_group(program: Program, clock: Callable[[], float] = time.monotonic) -> Ended:
+    """Run a program without standard input until it ends or its time is up; nothing of its group is left behind.
+
+    What cuts the waiting short, Ctrl-C for one, ends the group too.
+
+    Raises:
+        OSError: it cannot be started.
+    """
+    begun = clock()
+    with _watched(program) as process, process, selectors.DefaultSelector() as pipes:
+        try:
+            for pipe, sink in ((process.stdout, program.stdout), (process.stderr, program.stderr)):
+                if pipe is not None:
+                    pipes.register(pipe, selectors.EVENT_READ, sink)
+            in_time = _read_until(process, pipes, begun + program.timeout_seconds, clock)
+            if not in_time:
+                _signal_group(process, signal.SIGTERM)
+                _read_until(process, pipes, clock() + _GRACE_S, clock)
+        finally:
+            _signal_group(process, signal.SIGKILL)
+            process.wait()
+        _drain(pipes, clock() + _DRAIN_S, clock)
+    return _ended(process.returncode, clock() - begun, in_time=in_time)
+
+
+@contextmanager
+def _watched(program: Program) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a program whose group ends when the block does, or when this process does."""
+    watched, held = os.pipe()
+    try:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - what the caller wants to be run
+                ("/bin/sh", "-c", _WATCHED, "sh", *program.arguments),
+                cwd=program.cwd,
+                env=dict(program.environ),
+                stdin=watched,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        finally:
+            os.close(watched)
+        yield process
+    finally:
+        os.close(held)
+
+
+def _read_until(
+    process: subprocess.Popen[bytes], pipes: selectors.BaseSelector, deadline: float, clock: Callable[[], float]
+) -> bool:
+    """Hand on what is written until the program ends; return whether it did so before the deadline."""
+    while process.poll() is None:
+        left = deadline - clock()
+        if left <= 0:
+            return False
+        if pipes.get_map():
+            _read_ready(pipes, min(left, _GLANCE_S))
+        else:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(min(left, _GLANCE_S))
+    return True
+
+
+def _drain(pipes: selectors.BaseSelector, deadline: float, clock: Callable[[], float]) -> None:
+    while pipes.get_map() and clock() < deadline:
+        _read_ready(pipes, _GLANCE_S)
+
+
+def _read_ready(pipes: selectors.BaseSelector, timeout: float) -> None:
+    for key, _ in pipes.select(timeout):
+        data = os.read(key.fd, _CHUNK)
+        if data:
+            key.data(data)
+        else:
+            pipes.unregister(key.fileobj)
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # nobody is left, or only what waits to be reaped
+        os.killpg(process.pid, number)
+
+
+def _ended(returncode: int, seconds: float, *, in_time: bool) -> Ended:
+    if not in_time:
+        return Ended(ending="timed_out", exit_status=None, signal=None, seconds=seconds)
+    if returncode < 0:
+        return Ended(ending="killed", exit_status=None, signal=-returncode, seconds=seconds)
+    return Ended(ending="exited", exit_status=returncode, signal=None, seconds=seconds)

@@ -1,0 +1,159 @@
+"""`debug_loop`: one debug loop from its options to its result."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import RequirementError, UsageError
+from eikon_engine.fix.appliers.blocks import BlocksApplier
+from eikon_engine.fix.conclude import conclude
+from eikon_engine.fix.cycle_log import CycleLog
+from eikon_engine.fix.default_tasks import default_tasks
+from eikon_engine.fix.loop import DebugLoop, Ground
+from eikon_engine.fix.loop_options import LoopOptions, demand_sensible
+from eikon_engine.fix.session import Session, SessionNote, hold_session, sessions_folder
+from eikon_engine.fix.user_tree import (
+    UserTree,
+    demand_clean,
+    demand_relative,
+    demand_targets,
+    find_tree,
+    relative_paths,
+)
+from eikon_engine.fix.work_copy import WorkCopy, copy_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+    from eikon_engine.completions import CompletionClient
+    from eikon_engine.fix.application import Applier
+    from eikon_engine.fix.task_result import TaskResult
+    from eikon_engine.fix.tasks import TaskRegistry
+
+_ID_LETTERS: Final = 6
+_LIBRARIES: Final = ("bm25s", "defusedxml")
+
+
+def debug_loop(
+    options: LoopOptions,
+    *,
+    client: CompletionClient,
+    applier: Applier | None = None,
+    tasks: TaskRegistry | None = None,
+) -> TaskResult:
+    """Run tests, and mend what fails, until they pass or the cycles are used up.
+
+    `client` is asked for fixes, `applier` makes the changes, blocks and differences if left out; `tasks` are other
+    steps than the usual ones, which then ask and apply by themselves. Tests run in a copy of the tree; the tree itself
+    is changed at the end, on success or with `options.keep`.
+
+    Raises:
+        UsageError: the options cannot be used; nothing was begun.
+        DirtyTreeError: the tree has changes that are not committed.
+        GitMissingError: there is no git.
+        RequirementError: the extra "fix" is not installed.
+        OutputError: the session folder cannot be written.
+    """
+    chosen = applier or BlocksApplier()
+    plan = _plan(options)
+    with hold_session(plan.folder):
+        copy = WorkCopy(plan.folder, plan.tree.root)
+        session = Session(plan.folder, _first_note(options, plan, copy, chosen))
+        with _ended_somehow(session, copy):
+            ground = Ground(
+                tree=plan.tree,
+                copy=copy_tree(plan.tree, plan.folder, plan.also),
+                session=plan.folder,
+                targets=plan.targets,
+                needs_edits=chosen.needs_edits,
+            )
+            log = CycleLog(session, options)
+            end = DebugLoop(ground, tasks or default_tasks(client, chosen), log, options).run()
+            return conclude(session, ground, log, end, options)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What a loop works on."""
+
+    tree: UserTree
+    targets: tuple[str, ...]
+    also: tuple[str, ...]
+    begun: datetime
+    folder: Path
+    """Session folder, which is not there yet."""
+
+
+def _plan(options: LoopOptions) -> _Plan:
+    """Check everything that can be checked before a file is written."""
+    demand_sensible(options)
+    _demand_libraries()
+    home = (options.sessions or sessions_folder(Path.home(), os.environ)).resolve()
+    tree = find_tree(options.cwd, options.apart)
+    _demand_outside(home, tree)
+    demand_relative(tree, options.test_cmd)
+    targets = demand_targets(tree, options.target_files)
+    also = relative_paths(tree, options.also, "--also")
+    if not options.allow_dirty:
+        demand_clean(tree)
+    begun = options.now()
+    folder = home / f"{begun:%Y%m%dT%H%M%S}-{options.new_id()[:_ID_LETTERS]}"
+    return _Plan(tree=tree, targets=targets, also=also, begun=begun, folder=folder)
+
+
+def _demand_outside(sessions: Path, tree: UserTree) -> None:
+    """Make sure that the copy does not lie in what it is a copy of, where tests would find the settings of both.
+
+    Raises:
+        UsageError: it would.
+    """
+    if sessions.is_relative_to(tree.root):
+        message = f"--sessions-dir: wanted a folder outside of {tree.root}, found {sessions}; choose another"
+        raise UsageError(message)
+
+
+def _first_note(options: LoopOptions, plan: _Plan, copy: WorkCopy, applier: Applier) -> SessionNote:
+    return SessionNote(
+        id=plan.folder.name,
+        state="running",
+        begun_at=plan.begun,
+        tree=str(plan.tree.root),
+        copy_root=str(copy.root),
+        command=options.test_cmd,
+        target_files=plan.targets,
+        max_cycles=options.max_cycles,
+        timeout_seconds=options.timeout_seconds,
+        applier=applier.name,
+        keep=options.keep,
+        process=os.getpid(),
+    )
+
+
+def _demand_libraries() -> None:
+    """Make sure that the extra "fix" is installed.
+
+    Raises:
+        RequirementError: it is not.
+    """
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        message = f"the debug loop wants the library {missing[0]}, found none; pip install 'eikon-engine[fix]'"
+        raise RequirementError(message)
+
+
+@contextmanager
+def _ended_somehow(session: Session, copy: WorkCopy) -> Iterator[None]:
+    """Say in the session that a loop was cut off, and take its copy away whatever happens."""
+    try:
+        yield
+    except BaseException:
+        session.stand(state="interrupted", step=session.note.step)
+        raise
+    finally:
+        copy.remove()

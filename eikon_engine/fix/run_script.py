@@ -1,0 +1,87 @@
+"""`system:run_script`: run a test command in the copy of the tree."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.analysis.junit_option import with_report
+from eikon_engine.fix.bounded_output import BoundedOutput
+from eikon_engine.fix.process_group import Ended, Program, run_in_group
+from eikon_engine.fix.test_run import Stream, TestRun
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from eikon_engine.fix.step_values import ScriptRun
+
+SHELL: Final = "/bin/sh"
+_JUNIT: Final = "junit.xml"
+
+
+def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> TestRun:
+    """Run a command by `sh -c`, and keep what it writes in the session folder.
+
+    It runs in a process group of its own without standard input; at its deadline the group gets SIGTERM, then SIGKILL.
+    A command that is plainly pytest writes a JUnit report beside its output.
+
+    Raises:
+        OutputError: its output cannot be written.
+    """
+    folder = order.session / order.folder
+    report = folder / _JUNIT
+    stdout, stderr = (BoundedOutput(folder / name) for name in ("stdout.txt", "stderr.txt"))
+    cwd, surroundings = order.tree / order.cwd, _surroundings(os.environ if environ is None else environ, order)
+    command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
+    with stdout, stderr:
+        program = Program(
+            arguments=(SHELL, "-c", command),
+            cwd=cwd,
+            environ=surroundings,
+            timeout_seconds=order.timeout_seconds,
+            stdout=stdout.write,
+            stderr=stderr.write,
+        )
+        try:
+            ended = run_in_group(program)
+        except OSError as error:
+            stderr.write(f"{order.command}: {error.strerror or error}\n".encode())
+            ended = Ended(ending="not_started", exit_status=None, signal=None, seconds=0.0)
+    return TestRun(
+        command=order.command,
+        cwd=order.cwd,
+        exit_status=ended.exit_status,
+        ended=ended.ending,
+        signal=ended.signal,
+        duration_ms=round(ended.seconds * 1000),
+        stdout=_stream(f"{order.folder}/stdout.txt", stdout),
+        stderr=_stream(f"{order.folder}/stderr.txt", stderr),
+        junit_xml=f"{order.folder}/{_JUNIT}" if report.is_file() else None,
+    )
+
+
+def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str]:
+    """Return the environment of tests: what names the user's tree names the copy."""
+    moved = dict(environ)
+    moved["PWD"] = str(order.tree / order.cwd)
+    moved["GIT_CEILING_DIRECTORIES"] = str(order.tree.parent)
+    paths = moved.get("PYTHONPATH")
+    if paths:
+        moved["PYTHONPATH"] = os.pathsep.join(
+            _in_copy(each, order.original, order.tree) for each in paths.split(os.pathsep)
+        )
+    return moved
+
+
+def _in_copy(text: str, original: Path, copy: Path) -> str:
+    """Return the place of an absolute path of the user's tree in the copy; relative ones follow the folder anyway."""
+    path = Path(text)
+    resolved = path.resolve()
+    return (
+        str(copy / resolved.relative_to(original)) if path.is_absolute() and resolved.is_relative_to(original) else text
+    )
+
+
+def _stream(file: str, output: BoundedOutput) -> Stream:
+    return Stream(file=file, bytes_written=output.bytes_written, bytes_left_out=output.bytes_left_out)

@@ -1,0 +1,86 @@
+"""What people are told when a loop has ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.fix.task_result import CycleRecord, LoopNotes, Outcome, StepFailure, TaskResult
+
+
+def reason_of(outcome: Outcome, cycles: int, failure: StepFailure | None) -> str:
+    """Say why a loop ended."""
+    match outcome:
+        case "success":
+            return "the tests pass"
+        case "max_cycles":
+            return f"the tests still fail after {counted(cycles, 'cycle')}, which is as many as were allowed"
+        case "error":
+            return "a step failed" if failure is None else f"{failure.step} failed: {failure.message}"
+        case _:
+            assert_never(outcome)
+
+
+def content_of(notes: LoopNotes) -> str:
+    """Say in a sentence or two how a loop ended, and after how many cycles."""
+    files = ", ".join(notes.modified_files)
+    changed = f"Changed: {files}." if files else "No file was changed."
+    cycles = counted(notes.cycles_run, "cycle")
+    match notes.outcome:
+        case "success":
+            return f"Success: the tests pass after {cycles}. {changed}"
+        case "max_cycles":
+            return f"Failure: the tests still fail after {cycles}. {changed}"
+        case "error":
+            return f"Error: the loop ended in cycle {notes.cycles_run}: {notes.termination_reason}. {changed}"
+        case _:
+            assert_never(notes.outcome)
+
+
+def render_summary(result: TaskResult) -> str:
+    """Return the summary, ending in the fixes as a difference; nothing in it depends on the machine or the hour."""
+    return printable("\n".join((*_lines(result), ""))) + _shown(result.notes)
+
+
+def _lines(result: TaskResult) -> Iterator[str]:
+    notes = result.notes
+    yield result.content
+    yield ""
+    yield f"status: {result.status} ({notes.outcome})"
+    yield f"cycles: {notes.cycles_run}"
+    yield f"tests:  {notes.final_test_status}"
+    yield f"files:  {', '.join(notes.modified_files) or 'none'}"
+    for record in notes.history:
+        yield f"cycle {record.cycle}: {_cycle(record)}"
+    yield from (f"warning: {each}" for each in notes.warnings)
+    if notes.closing_analysis is not None:
+        yield f"closing test: {notes.closing_analysis.summary}"
+
+
+def _cycle(record: CycleRecord) -> str:
+    parts = ["no result" if record.analysis is None else record.analysis.summary]
+    if record.application is not None:
+        parts.append(f"changed {', '.join(record.application.files)}")
+    if record.verification is not None:
+        parts.append(_JUDGED[record.verification.judgement])
+    return "; ".join(parts)
+
+
+_JUDGED = {
+    "passed": "the tests pass with it",
+    "helped": "it helped, and is kept",
+    "no_help": "it did not help, and is taken back",
+    "broke_more": "something else fails with it, so it is taken back",
+}
+
+
+def _shown(notes: LoopNotes) -> str:
+    if not notes.diff:
+        return ""
+    where = "" if notes.modified_files else "Not applied to your files (--keep does so):\n"
+    return f"\n{where}{printable(notes.diff)}"

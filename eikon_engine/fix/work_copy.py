@@ -1,0 +1,143 @@
+"""The copy of the user's tree in which tests run and fixes are tried.
+
+Its states are kept in a git folder beside it, so that the copy's own `.git`, where there is one, is left to the tests.
+A state is the id of a tree of git: every file, also those that git ignores.
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import FixError, OutputError
+from eikon_engine.fix.git import ALONE, ask_git, git
+from eikon_engine.fix.user_tree import UserTree, files_of
+from eikon_engine.trace.whole_file import cannot_write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_STATES: Final = "states.git"
+_TREE: Final = "tree"
+_AS_THEY_ARE: Final = "* -text -filter -ident -working-tree-encoding\n"
+"""Attributes that keep git from converting what it stores."""
+ABSENT: Final = "000000"
+"""Mode of a file that is not there."""
+REGULAR: Final = frozenset({"100644", "100755"})
+"""Modes of plain files; the second is one of a program."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One file that differs between two states."""
+
+    path: str
+    """Relative to the root."""
+    mode_before: str
+    mode_after: str
+    """As git writes modes; `ABSENT` where there is no file."""
+    blob_before: str
+    blob_after: str
+
+
+class WorkCopy:
+    """A copy under `folder`, whose states can be taken, compared and brought back."""
+
+    def __init__(self, folder: Path, original: Path) -> None:
+        """Name the parts; `copy_tree` makes them."""
+        self.root = folder / _TREE / (original.name or "root")
+        self._folder = folder
+        self._surroundings = {**ALONE, "GIT_DIR": str(folder / _STATES), "GIT_WORK_TREE": str(self.root)}
+
+    def take(self) -> str:
+        """Return the state that the copy is in."""
+        self._git("add", "--all", "--force", ".")
+        return self._git("write-tree").decode().strip()
+
+    def bring_back(self, state: str) -> None:
+        """Make the copy what it was: what was changed, made or deleted since is undone, caches of tests included."""
+        self._git("read-tree", "--reset", "-u", state)
+        self._git("clean", "-ffdxq")
+
+    def changes(self, before: str, after: str) -> tuple[Change, ...]:
+        """List the files that differ between two states."""
+        words = self._git("diff", "--raw", "-z", "--no-abbrev", "--no-renames", before, after).split(b"\0")
+        facts, paths = words[0:-1:2], words[1::2]
+        return tuple(
+            _change(fact.decode(), path.decode(errors="surrogateescape"))
+            for fact, path in zip(facts, paths, strict=True)
+        )
+
+    def diff(self, before: str, after: str) -> str:
+        """Return what differs between two states, as `git apply` reads it."""
+        told = self._git(
+            "diff", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", before, after
+        )
+        return told.decode(errors="replace")
+
+    def content(self, blob: str) -> bytes:
+        """Return what a file held in a state."""
+        return self._git("cat-file", "blob", blob)
+
+    def remove(self) -> None:
+        """Delete the copy and its states."""
+        for name in (_TREE, _STATES):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
+
+    def begin(self) -> None:
+        """Make the folder of the states."""
+        states = self._folder / _STATES
+        self._git("init", "--quiet")
+        (states / "info").mkdir(exist_ok=True)
+        (states / "info" / "attributes").write_text(_AS_THEY_ARE, encoding="utf-8")
+
+    def _git(self, *arguments: str) -> bytes:
+        return git(self.root, "-c", "core.quotePath=false", *arguments, surroundings=self._surroundings)
+
+
+def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkCopy:
+    """Copy a tree as it stands, with its history for those tests that ask git.
+
+    Raises:
+        OutputError: the copy cannot be written.
+        FixError: git failed.
+        UsageError: one of `also` is not there; see `files_of`.
+    """
+    files = files_of(tree, also)
+    copy = WorkCopy(folder, tree.root)
+    try:
+        copy.root.parent.mkdir(parents=True)
+        if tree.is_git:
+            _clone(tree.root, copy.root)
+        copy.root.mkdir(exist_ok=True)
+        for each in files:
+            place = copy.root / each
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(tree.root / each, place, follow_symlinks=False)
+    except OSError as error:
+        raise OutputError(cannot_write(copy.root, error)) from error
+    copy.begin()
+    return copy
+
+
+def _clone(root: Path, copy: Path) -> None:
+    """Give the copy the history, which stays where it is; nothing is written into the repository of the user."""
+    if ask_git(root, "rev-parse", "--quiet", "--verify", "HEAD").returncode != 0:
+        git(root, "init", "--quiet", str(copy))  # nothing is committed yet
+        return
+    git(root, "clone", "--quiet", "--shared", "--no-checkout", str(root), str(copy))
+    git(copy, "remote", "remove", "origin")
+    git(copy, "reset", "--quiet")
+
+
+def _change(fact: str, path: str) -> Change:
+    """Read one line of `git diff --raw`: `:100644 100644 <blob> <blob> M`.
+
+    Source: https://git-scm.com/docs/diff-format
+    """
+    words = fact.removeprefix(":").split(" ")
+    if len(words) != len(("mode", "mode", "blob", "blob", "status")):
+        message = f"git diff: wanted a line of its raw format, found {fact!r}; use a newer git"
+        raise FixError(message)
+    return Change(path=path, mode_before=words[0], mode_after=words[1], blob_before=words[2], blob_after=words[3])

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.fix.analysis.junit_option import with_report
+
+REPORT = Path("/session/it's here.xml")
+ADDED = shlex.split(f"--junit-xml={shlex.quote(str(REPORT))} -o junit_family=xunit1")
+
+
+@pytest.mark.parametrize(
+    ("command", "program"),
+    [
+        ("pytest", 1),
+        ("  pytest -k 'a and b' tests/", 1),
+        (".venv/bin/pytest -q", 1),
+        ("py.test x.py::test[a]", 1),
+        ("python -m pytest -- -odd.py", 3),
+        ("CI=1 A_B=x/y python3.11 -B -m pytest", 6),
+        ('pytest -k "not slow"', 1),
+    ],
+)
+def test_plain_pytest_writes_a_report(command: str, program: int, tmp_path: Path) -> None:
+    """The option stands directly behind the program; all other words stay what they were."""
+    words = shlex.split(command)
+
+    changed = with_report(command, REPORT, cwd=tmp_path, environ={})
+
+    assert changed is not None
+    assert shlex.split(changed) == [*words[:program], *ADDED, *words[program:]]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "make test",
+        "tox -e py",
+        "pytest && echo done",
+        "pytest | tee log",
+        "pytest > log",
+        "cd x; pytest",
+        "pytest $(cat files)",
+        "pytest `cat files`",
+        "pytest $FILES",
+        "pytest # all",
+        "pytest\npytest",
+        "pytest -k 'open",
+        "pytest-watch",
+        "python -m pytest_cov",
+        "pytest --junit-xml=mine.xml",
+        "pytest --junitxml mine.xml",
+        "pytest -p no:junitxml",
+        "echo pytest",
+    ],
+)
+def test_other_commands_are_left_alone(command: str, tmp_path: Path) -> None:
+    """What a shell has to work out, and what has a report of its own, is run as it stands."""
+    assert with_report(command, REPORT, cwd=tmp_path, environ={}) is None
+
+
+@pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "setup.cfg"])
+def test_a_configured_report_is_left_alone(name: str, tmp_path: Path) -> None:
+    """A project whose configuration asks for reports keeps them, also from a folder above."""
+    (tmp_path / name).write_text("addopts = --junit-xml=mine.xml", encoding="utf-8")
+    (tmp_path / "below").mkdir()
+
+    assert with_report("pytest", REPORT, cwd=tmp_path / "below", environ={}) is None
+
+
+def test_an_environment_with_a_report_is_left_alone(tmp_path: Path) -> None:
+    """PYTEST_ADDOPTS may ask for a report, too."""
+    assert with_report("pytest", REPORT, cwd=tmp_path, environ={"PYTEST_ADDOPTS": "--junitxml=x"}) is None
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0")), max_size=4))
+def test_arguments_stay_what_they_were(arguments: list[str]) -> None:
+    """Whatever stands behind pytest, the words of the shell are the same with the option, or nothing is added."""
+    command = shlex.join(["pytest", *arguments])
+
+    changed = with_report(command, REPORT, cwd=Path("/nowhere"), environ={})
+
+    assert changed is None or shlex.split(changed) == ["pytest", *ADDED, *arguments]

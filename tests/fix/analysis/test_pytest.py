@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.fix.analysis.analyse import analyse
+from eikon_engine.fix.failure import Analysis
+from eikon_engine.fix.step_values import TestOutput
+from tests.fix.analysis.running import CALCULATOR, PYTEST, ran, write
+
+ALL = f"{PYTEST} --continue-on-collection-errors"
+COLLECTION = ("tests/test_import.py", "ModuleNotFoundError: No module named 'not_there'", "tests/test_import.py", 1)
+CALLS = (
+    ("tests/test_calc.py::test_add", "AssertionError: <object object at 0x…>", "tests/test_calc.py", 7),
+    (
+        "tests/test_calc.py::TestLoad::test_load[{]",
+        "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+        "calc.py",
+        9,
+    ),
+    (
+        "tests/test_calc.py::TestLoad::test_load[a b]",
+        "json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)",
+        "calc.py",
+        9,
+    ),
+)
+SETUP = ("tests/test_calc.py::test_setup", "ValueError: nope", "tests/test_calc.py", 18)
+
+
+@pytest.fixture(scope="module")
+def long_run(tmp_path_factory: pytest.TempPathFactory) -> TestOutput:
+    """Return a run with the usual tracebacks, and a report."""
+    tree = write(tmp_path_factory.mktemp("long"), CALCULATOR)
+    return ran(tree, tmp_path_factory.mktemp("session"), ALL)
+
+
+def test_failures_come_from_the_report_in_the_order_of_the_tests(long_run: TestOutput) -> None:
+    """Each failure has its node id, its message, and the innermost place in the project."""
+    analysis = analyse(long_run)
+
+    assert long_run.run.junit_xml is not None
+    assert _told(analysis) == (COLLECTION, *CALLS, SETUP)
+    assert not analysis.passed
+    assert analysis.summary == f"failed (exit status 1), 5 failures, first {COLLECTION[0]}: {COLLECTION[1]}"
+
+
+def test_failures_come_from_the_text_where_there_is_no_report(long_run: TestOutput) -> None:
+    """What pytest prints holds the same failures; it prints errors before failures."""
+    without = TestOutput(
+        run=long_run.run.model_copy(update={"junit_xml": None}), session=long_run.session, tree=long_run.tree
+    )
+
+    assert _told(analyse(without)) == (COLLECTION, SETUP, *CALLS)
+
+
+def test_frames_lead_from_the_test_to_where_it_was_raised(long_run: TestOutput) -> None:
+    """Frames of the standard library are named without the folder in which it lies."""
+    load = analyse(long_run).failures[2]
+
+    assert [(frame.file, frame.name) for frame in load.frames] == [
+        ("tests/test_calc.py", ""),
+        ("calc.py", "load"),
+        ("<python>/json/__init__.py", "loads"),
+        ("<python>/json/decoder.py", "decode"),
+        ("<python>/json/decoder.py", ""),
+    ]
+
+
+@pytest.mark.parametrize("style", ["short", "native"])
+def test_other_tracebacks_are_read_as_well(tmp_path: Path, style: str) -> None:
+    """Short and native tracebacks have the same places and messages."""
+    output = ran(write(tmp_path / "tree", CALCULATOR), tmp_path, f"{ALL} -q --tb={style} --junit-xml=mine.xml")
+
+    told = {(id_, file, line) for id_, _, file, line in _told(analyse(output))}
+
+    assert output.run.junit_xml is None
+    assert told == {(id_, file, line) for id_, _, file, line in (COLLECTION, *CALLS, SETUP)}
+
+
+def test_runs_in_other_folders_read_the_same(long_run: TestOutput, tmp_path: Path) -> None:
+    """No folder, address, time or worker of one run stands in what is read: another run is told in the same words."""
+    again = ran(write(tmp_path / "elsewhere", CALCULATOR), tmp_path / "session", ALL)
+
+    assert analyse(again) == analyse(long_run)
+    assert str(tmp_path) not in analyse(again).model_dump_json()
+
+
+def test_a_damaged_report_is_not_believed(long_run: TestOutput, tmp_path: Path) -> None:
+    """A report that was cut off, or brings entities along, is left aside: the text tells."""
+    for damage in (
+        "<testsuites><testsuite>",
+        _NAMED_TYPE,
+        '<!DOCTYPE x [<!ENTITY a "b">]><testsuites>&a;</testsuites>',
+    ):
+        (long_run.session / "run" / "bad.xml").write_text(damage, encoding="utf-8")
+        run = long_run.run.model_copy(update={"junit_xml": "run/bad.xml"})
+
+        analysis = analyse(TestOutput(run=run, session=long_run.session, tree=long_run.tree))
+
+        assert _told(analysis) == (COLLECTION, SETUP, *CALLS)
+
+
+_NAMED_TYPE = '<!DOCTYPE x><testsuites><testcase name="x"><failure message="y"/></testcase></testsuites>'
+
+
+def _told(analysis: Analysis) -> tuple[tuple[str, str, str | None, int | None], ...]:
+    return tuple((each.id, each.message, each.file, each.line) for each in analysis.failures)

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.errors import ProposalMalformedError
+from eikon_engine.fix.answers.blocks import DIVIDER, REPLACE, SEARCH, write_block
+from eikon_engine.fix.answers.read import read_answer
+from eikon_engine.fix.proposal import NoFix, ReplaceText, TextEdit, TextFix, UnifiedDiff
+
+BLOCK = f"{SEARCH}\nreturn a - b\n{DIVIDER}\nreturn a + b\n{REPLACE}\n"
+EDIT = ReplaceText(file="src/calc.py", search="return a - b\n", replace="return a + b\n")
+DIFF = "--- a/calc.py\n+++ b/calc.py\n@@ -1,2 +1,2 @@\n def add(a, b):\n-    return a - b\n+    return a + b\n"
+
+LINES = st.lists(
+    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Zl", "Zp"]), max_size=12).filter(
+        lambda line: line.rstrip() not in {SEARCH, DIVIDER, REPLACE}
+    ),
+    max_size=5,
+).map(lambda lines: "".join(f"{line}\n" for line in lines))
+FILES = st.sampled_from(["a.py", "src/b c.py", "docs/é.md", "Makefile"])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"src/calc.py\n{BLOCK}",
+        f"It subtracts.\n\nsrc/calc.py\n```python\n{BLOCK}```\nThat is all.",
+        f"```\nsrc/calc.py\n{BLOCK}```",
+        f"**`src/calc.py`:**\n\n{BLOCK}",
+        f"src/calc.py\n{BLOCK}".replace("\n", "\r\n"),
+    ],
+)
+def test_a_block_is_read_however_it_is_wrapped(answer: str) -> None:
+    """The path stands above; fences and prose around it are no part of it."""
+    assert _edits(answer) == (EDIT,)
+
+
+def test_blocks_without_a_path_belong_to_the_file_before() -> None:
+    """Several blocks below one path are about one file."""
+    assert _edits(f"src/calc.py\n{BLOCK}\n{BLOCK}") == (EDIT, EDIT)
+
+
+@given(st.lists(st.builds(ReplaceText, file=FILES, search=LINES, replace=LINES), min_size=1, max_size=3))
+def test_blocks_read_as_they_were_written(edits: list[ReplaceText]) -> None:
+    """What is in a block comes out of it, to the last space."""
+    assert _edits("\n".join(write_block(each) for each in edits)) == tuple(edits)
+
+
+@pytest.mark.parametrize("answer", [DIFF, f"Here:\n\n```diff\n{DIFF}```\nDone.", f"diff --git a/c b/c\n{DIFF}"])
+def test_a_diff_is_read_with_and_without_a_fence(answer: str) -> None:
+    """Names of files begin a diff, and what is none of its lines ends it."""
+    (edit,) = _edits(answer)
+
+    assert isinstance(edit, UnifiedDiff)
+    assert edit.text.endswith(DIFF)
+    assert "Done" not in edit.text
+
+
+def test_a_diff_keeps_empty_lines_between_its_lines() -> None:
+    """Models leave the space out that stands for an empty line of context."""
+    diff = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n"
+
+    assert _edits(f"{diff}\nprose\n") == (UnifiedDiff(text=diff),)
+
+
+def test_edits_come_in_the_order_of_the_answer() -> None:
+    """Blocks and diffs may stand beside each other."""
+    assert _edits(f"{DIFF}\nsrc/calc.py\n{BLOCK}") == (UnifiedDiff(text=DIFF), EDIT)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("NO FIX FOUND: the test is wrong", "the test is wrong"),
+        ("**No fix found.** The test is wrong.", "The test is wrong."),
+        ("no fix  found", "the model found no fix"),
+        (f"NO FIX FOUND: only a guess\n\nsrc/calc.py\n{BLOCK}", "only a guess"),
+        (f"NO FIX FOUND - a guess:\n\n{DIFF}", "a guess:"),
+    ],
+)
+@pytest.mark.parametrize("needs_edits", [True, False])
+def test_an_answer_without_a_fix_is_none(answer: str, reason: str, needs_edits: bool) -> None:  # noqa: FBT001 - a case
+    """Whatever else stands in it, it is never applied."""
+    assert read_answer(answer, needs_edits=needs_edits) == NoFix(reason=reason)
+
+
+def test_code_that_speaks_of_no_fix_is_code() -> None:
+    """Only what stands beside the edits says that there is no fix."""
+    answer = f"a.py\n{SEARCH}\nx\n{DIVIDER}\nprint('no fix found')\n{REPLACE}\n"
+
+    assert _edits(answer) == (ReplaceText(file="a.py", search="x\n", replace="print('no fix found')\n"),)
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("", "found nothing"),
+        ("Change the minus to a plus.", "found 'Change the minus to a plus.'"),
+        (BLOCK, "block at line 1: wanted the path of a file above it, found none"),
+        (f"a.py\n{SEARCH}\nx\n", f"wanted {DIVIDER!r} below it, found the end of the answer"),
+        (f"a.py\n{SEARCH}\nx\n{DIVIDER}\ny\n", f"wanted {REPLACE!r} below it, found the end of the answer"),
+        (f"a.py\n{SEARCH}\nx\n{REPLACE}\n", f"wanted {DIVIDER!r} next, found {REPLACE!r} in line 4"),
+        (f"a.py\n{SEARCH}\nTitle\n{DIVIDER}\n{DIVIDER}\n{REPLACE}\n", f"wanted {REPLACE!r} next, found {DIVIDER!r}"),
+        (f"a.py\n{REPLACE}\n", f"wanted {SEARCH!r} and {DIVIDER!r} above it, found none"),
+        (f"the <script> | below\n{BLOCK}", "wanted the path of a file above it, found 'the <script> | below'"),
+    ],
+)
+def test_nonsense_is_an_error_that_says_where(answer: str, told: str) -> None:
+    """An answer that holds no fix that can be read is refused in one line."""
+    with pytest.raises(ProposalMalformedError) as refused:
+        read_answer(answer, needs_edits=True)
+
+    assert told in refused.value.message
+    assert "\n" not in refused.value.message
+
+
+def test_an_applier_that_reads_itself_gets_any_words() -> None:
+    """Words without edits are a fix for a program that reads them."""
+    assert read_answer("Swap them.", needs_edits=False) == TextFix(text="Swap them.")
+
+
+@given(st.text(st.sampled_from("a.py\n<=>-+@ ") | st.just("\\"), max_size=60))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """No answer of a model is a fault of ours."""
+    with suppress(ProposalMalformedError):
+        assert read_answer(text, needs_edits=True).kind in {"text", "none"}
+
+
+def _edits(answer: str) -> tuple[TextEdit, ...]:
+    fix = read_answer(answer, needs_edits=True)
+    assert isinstance(fix, TextFix)
+    return fix.edits

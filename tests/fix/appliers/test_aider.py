@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.errors import AiderMissingError, ApplierFailedError, EikonError, PatchRejectedError
+from eikon_engine.fix.appliers.aider import AiderApplier
+from eikon_engine.fix.appliers.tree_before import remembered
+from eikon_engine.fix.proposal import PatchFix, ReplaceText, TextFix, UnifiedDiff
+from eikon_engine.trace.patch import TracePatch
+
+FIX = TextFix(text="Put a plus in the place of the minus in calc.py.")
+PROGRAM = """\
+#!{python}
+import json, os, pathlib, sys, time
+arguments = sys.argv[1:]
+message = arguments[arguments.index("--message-file") + 1]
+message = pathlib.Path(message).read_text()
+called = {{"arguments": arguments, "cwd": os.getcwd(), "message": message, "stdin": sys.stdin.read()}}
+pathlib.Path({called!r}).write_text(json.dumps(called))
+pathlib.Path(".aider.tags.cache").mkdir(exist_ok=True)
+pathlib.Path(".aider.tags.cache/x").write_text("x")
+{does}
+print("Applied edit")
+"""
+MENDS = 'path = pathlib.Path("calc.py"); path.write_text(path.read_text().replace("-", "+"))'
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A tree, and a program called aider that does what a test says."""
+
+    tree: Path
+    called_file: Path
+    bin: Path
+
+    def aider(self, does: str, timeout_seconds: float = 60) -> AiderApplier:
+        """Make the program."""
+        program = self.bin / "aider"
+        program.write_text(
+            PROGRAM.format(python=sys.executable, called=str(self.called_file), does=does), encoding="utf-8"
+        )
+        program.chmod(0o755)
+        path = f"{self.bin}{os.pathsep}{os.environ['PATH']}"
+        return AiderApplier(environ={**os.environ, "PATH": path}, timeout_seconds=timeout_seconds)
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """Return all files of the tree but git's."""
+        files = (path for path in self.tree.rglob("*") if path.is_file() and ".git" not in path.parts)
+        return {path.relative_to(self.tree).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def stand(tmp_path: Path) -> Stand:
+    """Return a repository whose last state is not committed."""
+    for name in ("tree", "bin"):
+        (tmp_path / name).mkdir()
+    tree = tmp_path / "tree"
+    subprocess.run(["git", "init", "-q", str(tree)], check=True)
+    (tree / ".gitignore").write_text("*.log\n", encoding="utf-8")
+    (tree / "calc.py").write_text("def add(a, b):\n    return a - b\n", encoding="utf-8")
+    (tree / "other.py").write_bytes(b"x = 1\r\n")
+    return Stand(tree=tree, called_file=tmp_path / "called.json", bin=tmp_path / "bin")
+
+
+def test_aider_is_called_with_the_fix_and_the_targets(stand: Stand) -> None:
+    """It gets the answer of the model as its message, asks nobody, and commits nothing."""
+    application = stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py", "other.py"))
+
+    called = json.loads(stand.called_file.read_text(encoding="utf-8"))
+    arguments = called["arguments"]
+    assert arguments[0] == "--message-file"
+    assert not Path(arguments[1]).is_relative_to(stand.tree)
+    assert arguments[2:4] == ["--yes-always", "--no-auto-commits"]
+    assert arguments[-2:] == ["calc.py", "other.py"]
+    assert {"--no-dirty-commits", "--no-gitignore", "--no-suggest-shell-commands"} <= set(arguments)
+    assert called["message"].endswith(FIX.text)
+    assert (called["cwd"], called["stdin"]) == (str(stand.tree), "")
+    assert application.applier == "aider"
+    assert application.files == ("calc.py",)
+    assert "-    return a - b\n+    return a + b\n" in application.diff
+    assert application.output == "Applied edit\n"
+
+
+def test_without_targets_it_gets_the_files_of_the_edits(stand: Stand) -> None:
+    """What the fix is about is told, so that it need not look for it."""
+    edits = (
+        ReplaceText(file="calc.py", search="x\n", replace="y\n"),
+        UnifiedDiff(text="--- a/other.py\n+++ b/other.py\n@@ -1 +1 @@\n-x\n+y\n"),
+    )
+
+    stand.aider(MENDS).apply(TextFix(text="words", edits=edits), stand.tree, ())
+
+    assert json.loads(stand.called_file.read_text(encoding="utf-8"))["arguments"][-2:] == ["calc.py", "other.py"]
+
+
+def test_what_it_keeps_for_itself_is_removed(stand: Stand) -> None:
+    """Caches of its own are no part of the fix; those that were there before stay."""
+    (stand.tree / ".aider.conf.yml").write_text("x", encoding="utf-8")
+
+    stand.aider(MENDS).apply(FIX, stand.tree, ())
+
+    assert sorted(stand.contents) == [".aider.conf.yml", ".gitignore", "calc.py", "other.py"]
+
+
+@pytest.mark.parametrize(
+    ("does", "error", "told"),
+    [
+        ("pass", PatchRejectedError, "wanted a change, found none; it said: Applied edit"),
+        (f"{MENDS}; open('other.py', 'w').write('x')", PatchRejectedError, "'other.py': wanted one of the target"),
+        (f"{MENDS}; open('new.py', 'w').write('x')", PatchRejectedError, "'new.py': wanted one of the target"),
+        (f"{MENDS}; os.remove('other.py')", PatchRejectedError, "'other.py': wanted one of the target"),
+        (f"{MENDS}; print('no key'); sys.exit(3)", ApplierFailedError, "found exit status 3; it said: no key"),
+        (f"{MENDS}; time.sleep(60)", ApplierFailedError, "wanted an end within 2 s"),
+    ],
+)
+def test_whatever_goes_wrong_the_files_are_as_they_were(
+    does: str, error: type[EikonError], told: str, stand: Stand
+) -> None:
+    """A fix that does nothing, too much, fails or hangs is an error, and leaves no trace."""
+    before = stand.contents
+
+    with pytest.raises(error) as refused:
+        stand.aider(does, timeout_seconds=2 if "sleep" in does else 60).apply(FIX, stand.tree, ("calc.py",))
+
+    assert told in refused.value.message
+    assert stand.contents == before
+
+
+@pytest.mark.parametrize("target", ["../outside.py", ".git/config", "folder"])
+def test_targets_it_may_not_change_are_not_handed_on(target: str, stand: Stand) -> None:
+    """Nothing outside, of git, or through a link, is shown to it."""
+    (stand.tree / "folder").symlink_to("/")
+
+    with pytest.raises(PatchRejectedError):
+        stand.aider(MENDS).apply(FIX, stand.tree, (target,))
+    assert not stand.called_file.exists()
+
+
+def test_a_missing_aider_is_told(stand: Stand) -> None:
+    """The message says how to install it; the exit status is that of what is not here."""
+    with pytest.raises(AiderMissingError, match="install it with") as missing:
+        AiderApplier(environ={**os.environ, "PATH": str(stand.bin)}).apply(FIX, stand.tree, ())
+
+    assert missing.value.exit_status == 78
+
+
+def test_a_patch_of_a_trace_is_not_for_aider(stand: Stand) -> None:
+    """It changes files, and no recordings."""
+    with pytest.raises(PatchRejectedError):
+        stand.aider(MENDS).apply(PatchFix(patch=TracePatch(), reason="r"), stand.tree, ())
+
+
+def test_a_tree_is_remembered_to_the_last_byte(tmp_path: Path) -> None:
+    """Attributes and configuration of a project change nothing of what is kept and brought back."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    files = {".gitattributes": b"* text=auto eol=lf\n", "a.txt": b"1\r\n2\n", "b.bin": b"\x00\xff", "é x": b""}
+    for name, data in files.items():
+        (tree / name).write_bytes(data)
+    (tree / "run").write_bytes(b"#!/bin/sh\n")
+    (tree / "run").chmod(0o755)
+
+    with remembered(tree) as before:
+        (tree / "a.txt").write_bytes(b"changed")
+        (tree / "b.bin").unlink()
+        (tree / "run").chmod(0o644)
+        (tree / "new").mkdir()
+        (tree / "new" / "x").write_bytes(b"x")
+        changed = before.changed()
+        before.restore()
+
+    assert changed == ("a.txt", "b.bin", "new/x", "run")
+    assert {name: (tree / name).read_bytes() for name in files} == files
+    assert (tree / "run").stat().st_mode & 0o777 == 0o755
+    assert not (tree / "new").exists()

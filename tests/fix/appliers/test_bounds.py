@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.fix.appliers.bounds import Bounds
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "/etc/passwd",
+        "../outside.py",
+        "a/../../outside.py",
+        "a\\..\\b",
+        "C:/x",
+        "x\0y",
+        ".git/config",
+        "a/.GIT/hooks/pre-commit",
+        ".git./config",
+        "folder",
+        "file.py/below.py",
+        "link.py",
+        "linked/x.py",
+    ],
+)
+@pytest.mark.parametrize("targets", [(), ("",), (".",)])
+def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str, ...], tmp_path: Path) -> None:
+    """Nothing outside, nothing of git, nothing through a link, whatever is named as a target."""
+    tree = _tree(tmp_path)
+
+    with pytest.raises(PatchRejectedError):
+        Bounds(tree=tree, targets=targets).demand(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("tests/test_a.py", "test_a.py", "src/a.test.ts", "tests/data/x.json"),
+        *("a/conftest.py", "pytest.ini", "pyproject.toml", "package.json", "Makefile", "sitecustomize.py"),
+    ],
+)
+def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> None:
+    """A fix that changes the tests proves nothing."""
+    tree = _tree(tmp_path)
+
+    with pytest.raises(PatchRejectedError, match="name it as a target file"):
+        Bounds(tree=tree, targets=()).demand(name)
+    assert Bounds(tree=tree, targets=(name,)).demand(name) == name
+
+
+@pytest.mark.parametrize("name", ["testing.py", "contest.py", "latest/a.py", "a.json", "src/attest_x.py"])
+def test_what_only_sounds_like_a_test_is_none(name: str, tmp_path: Path) -> None:
+    """Names are compared whole."""
+    assert Bounds(tree=_tree(tmp_path), targets=()).demand(name) == name
+
+
+def test_targets_are_files_and_folders(tmp_path: Path) -> None:
+    """What is not named, nor below a folder that is, stays as it is; a name that only begins alike is another one."""
+    bounds = Bounds(tree=_tree(tmp_path), targets=("file.py", "folder"))
+
+    assert [bounds.demand(name) for name in ("file.py", "./file.py", "folder//new.py")] == [
+        "file.py",
+        "file.py",
+        "folder/new.py",
+    ]
+    for name in ("other.py", "file.pyc", "folder2/x.py"):
+        with pytest.raises(PatchRejectedError, match=r"wanted one of the target files \(file.py, folder\)"):
+            bounds.demand(name)
+
+
+@given(st.text(st.sampled_from("./\\a:gitGIT \0~"), max_size=12))
+def test_every_name_that_passes_lies_inside(name: str) -> None:
+    """Whatever a model writes as a path, what is taken is below the tree, and none of git's."""
+    tree = Path("/nowhere/tree")
+    try:
+        plain = Bounds(tree=tree, targets=()).demand(name)
+    except PatchRejectedError:
+        return
+
+    path = (tree / plain).resolve()
+    assert path.is_relative_to(tree)
+    assert path != tree
+    assert ".git" not in {part.lower() for part in path.parts}
+
+
+def _tree(tmp_path: Path) -> Path:
+    tree = tmp_path / "tree"
+    (tree / "folder").mkdir(parents=True)
+    (tree / "file.py").write_text("x = 1\n", encoding="utf-8")
+    (tmp_path / "outside").mkdir()
+    (tree / "link.py").symlink_to("file.py")
+    (tree / "linked").symlink_to(tmp_path / "outside")
+    return tree

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import difflib
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.fix.appliers.hunks import apply_hunks, read_diff
+
+TEXTS = st.lists(st.sampled_from(["a", "b", "", "- x", "+ y", "-- q", "@@", "    c"]), max_size=12).map(
+    lambda lines: "".join(f"{line}\n" for line in lines)
+)
+ABC = "a\nb\nc\n"
+
+
+@given(TEXTS, TEXTS)
+def test_a_diff_leads_from_the_old_text_to_the_new_one(old: str, new: str) -> None:
+    """Whatever difflib writes between two texts is read and applied to the letter."""
+    assume(old and new and old != new)
+    (diff,) = read_diff(_diff(old, new))
+
+    assert apply_hunks(old, diff) == new
+
+
+@given(TEXTS, TEXTS, st.integers(1, 99))
+def test_wrong_numbers_of_lines_never_change_another_place(old: str, new: str, shift: int) -> None:
+    """With other numbers a diff does the same, or is refused because its lines stand in several places."""
+    assume(old and new and old != new)
+    unique = "".join(f"{number} {line}" for number, line in enumerate(old.splitlines(keepends=True)))
+    changed = unique + new
+    (diff,) = read_diff(_diff(unique, changed).replace("@@ -", f"@@ -{shift}"))
+
+    assert apply_hunks(unique, diff) == changed
+
+
+@pytest.mark.parametrize(
+    ("diff", "expected"),
+    [
+        ("@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n", "a\nB\nc\n"),
+        ("@@ -71,3 +99,1 @@ def f():\n a\n-b\n+B\n c\n", "a\nB\nc\n"),
+        ("@@\n-b\n+B\n", "a\nB\nc\n"),
+        ("@@ ... @@\n-b\n", "a\nc\n"),
+        ("@@ -1 +1 @@\n-a\n+A\n@@ -3 +3 @@\n-c\n+C\n", "A\nb\nC\n"),
+        ("@@ -3 +3 @@\n-c\n+c\n\\ No newline at end of file\n", None),
+        ("@@ -2,2 +2,2 @@\n b\n-c\n+d\n\\ No newline at end of file\n", "a\nb\nd"),
+        ("@@ -1 +1 @@\n-x\n+y\n", None),
+        ("@@ -1,2 +1,2 @@\n a\n-B\n+x\n", None),
+        ("@@ -2,0 +3 @@\n+x\n", None),
+    ],
+)
+def test_lines_are_found_once_or_the_diff_is_refused(diff: str, expected: str | None) -> None:
+    """Numbers of lines may be wrong, and lines may not."""
+    (read,) = read_diff(f"--- a/x\n+++ b/x\n{diff}")
+
+    if expected is None:
+        with pytest.raises(PatchRejectedError):
+            apply_hunks(ABC, read)
+    else:
+        assert apply_hunks(ABC, read) == expected
+
+
+def test_lines_in_several_places_need_the_right_number() -> None:
+    """Where the old lines stand twice, the number of the line decides, and a wrong one does not."""
+    right, wrong = (read_diff(f"--- a/x\n+++ b/x\n@@ -{line} +{line} @@\n-a\n+b\n")[0] for line in (3, 2))
+
+    assert apply_hunks("a\nx\na\n", right) == "a\nx\nb\n"
+    with pytest.raises(PatchRejectedError, match="2 times, at lines 1, 3"):
+        apply_hunks("a\nx\na\n", wrong)
+
+
+def test_numbers_count_the_lines_of_the_old_text() -> None:
+    """What earlier hunks add or remove moves the later ones."""
+    (diff,) = read_diff("--- a/x\n+++ b/x\n@@ -1 +1,3 @@\n-x\n+1\n+2\n+3\n@@ -3 +5 @@\n-a\n+b\n")
+
+    assert apply_hunks("x\na\na\n", diff) == "1\n2\n3\na\nb\n"
+
+
+def test_an_end_of_line_that_a_diff_adds_is_added() -> None:
+    """`No newline at end of file` below the old line alone says that the new text has one."""
+    (diff,) = read_diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n")
+
+    assert apply_hunks("a", diff) == "b\n"
+
+
+@pytest.mark.parametrize(
+    "diff",
+    [
+        "",
+        "--- a/x\n+++ b/x\n",
+        "--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n",
+        "diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n",
+        "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+        "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc/passwd\n",
+        "diff --git a/x b/x\nGIT binary patch\nliteral 1\n",
+        "prose\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+    ],
+)
+def test_what_is_no_change_of_lines_is_refused(diff: str) -> None:
+    """Renames, modes, links and binary files are no fixes."""
+    with pytest.raises(PatchRejectedError):
+        read_diff(diff)
+
+
+def _diff(old: str, new: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), "a/x", "b/x", lineterm="")
+    return "".join(f"{line}\n" for line in lines)

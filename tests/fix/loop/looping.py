@@ -1,0 +1,49 @@
+"""Run a debug loop on a project, against a model that answers what a test says."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from eikon_engine.completions.openai_client import OpenAIClient
+from eikon_engine.fix import LoopOptions, TaskResult, debug_loop
+from tests.fix.loop.projects import PYTEST
+from tests.sites.model_server import ModelServer, answer_text, serve_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.fix.application import Applier
+
+
+@dataclass
+class Bench:
+    """A place to run loops from."""
+
+    sessions: Path
+    model: ModelServer
+    lines: list[str] = field(default_factory=list)
+    """What people were told."""
+
+    def loop(self, project: Path, *, applier: Applier | None = None, **chosen: Any) -> TaskResult:  # noqa: ANN401 - options
+        """Run a loop in a project."""
+        options = LoopOptions(
+            **{"test_cmd": PYTEST, "cwd": project, "sessions": self.sessions, "tell": self.lines.append, **chosen}
+        )
+        with OpenAIClient(api_key="sk-test", base_url=self.model.url, model="gpt-test") as client:
+            return debug_loop(options, client=client, applier=applier)
+
+    @property
+    def session(self) -> Path:
+        """Return the folder of the one session."""
+        (folder,) = self.sessions.iterdir()
+        return folder
+
+
+@contextmanager
+def bench(folder: Path, *answers: str) -> Iterator[Bench]:
+    """Serve a model that gives these answers in turn."""
+    with serve_model(*map(answer_text, answers)) as model:
+        yield Bench(sessions=folder / "sessions", model=model)

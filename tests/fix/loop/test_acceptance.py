@@ -1,0 +1,148 @@
+"""AC-DFL-2 to AC-DFL-8 of the debug loop, by their numbers: a real model client, real tests, a real repository.
+
+AC-DFL-1, the prompt, is in `test_repl.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.fix.appliers.aider import AiderApplier
+from eikon_engine.fix.task_result import TaskResult
+from tests.fix.loop.looping import bench
+from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, everything, git, make_project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Make a project whose one test fails."""
+    return make_project(tmp_path / "shop", {**PRICE_PROJECT, "other.py": "NAME = 'other'\n"})
+
+
+def test_ac_2_tests_that_pass_at_first_end_the_loop_in_its_first_cycle(project: Path, tmp_path: Path) -> None:
+    """AC-DFL-2: no model is asked, nothing is changed, and the loop is a success after 1 cycle."""
+    before = everything(project)
+
+    with bench(tmp_path) as seat:
+        result = seat.loop(project, test_cmd="true")
+
+    assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("COMPLETE", "success", 1)
+    assert result.content == "Success: the tests pass after 1 cycle. No file was changed."
+    assert seat.model.asked == []
+    assert everything(project) == before
+
+
+def test_ac_3_and_4_a_failure_is_looked_up_mended_and_tested_again(project: Path, tmp_path: Path) -> None:
+    """AC-DFL-3 and 4: context, fix and application are in the log; the next cycle passes, and names the file."""
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project)
+
+    notes = result.notes
+    first, second = notes.history
+    assert (notes.outcome, notes.cycles_run, notes.final_test_status) == ("success", 2, "passed")
+    assert first.context is not None
+    assert "price.py" in first.context.files
+    assert first.application is not None
+    assert first.application.files == notes.modified_files == ("price.py",)
+    assert first.verification is not None
+    assert first.verification.judgement == "passed"
+    assert second.test is not None
+    assert second.test.passed
+    assert "- rebate" in (project / "price.py").read_text(encoding="utf-8")
+    assert git(project, "status", "--porcelain") == " M price.py\n"
+    assert "assert 3.5 == 2.5" in seat.model.asked[0].text
+    told = "\n".join(seat.lines)
+    for step in ("system:run_script", "debug:analyze_test_results", "system:get_context", "debug:generate_fix"):
+        assert f"cycle 1 of 3: {step}" in told
+    assert "cycle 1 of 3: fix:apply: changed price.py" in told
+
+
+def test_ac_5_as_many_cycles_as_allowed_are_a_failure(project: Path, tmp_path: Path) -> None:
+    """AC-DFL-5: tests that go on failing end the loop after max_cycles, with the tree as it was."""
+    before = everything(project)
+
+    with bench(tmp_path, BAD_FIX, BAD_FIX) as seat:
+        result = seat.loop(project, test_cmd=ASSERTS, max_cycles=2)
+
+    assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("FAILED", "max_cycles", 2)
+    assert result.notes.final_test_status == "failed"
+    assert result.content == "Failure: the tests still fail after 2 cycles. No file was changed."
+    assert len(seat.model.asked) == 2
+    assert "return sum(prices) * rebate" in str(seat.model.asked[1].body["messages"])
+    assert everything(project) == before
+
+
+@pytest.fixture
+def aider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a stand-in for aider on PATH: it notes how it was called, and puts right what it is given."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "aider"
+    program.write_text(
+        f"""#!/bin/sh
+printf '%s\\n' "$@" > "{folder}/called"
+pwd > "{folder}/cwd"
+[ -e "{folder}/fails" ] && {{ echo "no credit" >&2; exit 7; }}
+while [ "$1" != --message-file ]; do shift; done
+cp "$2" "{folder}/message"
+sed -i 's/+ rebate/- rebate/' price.py
+""",
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=":")
+    return folder
+
+
+def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: Path, aider: Path) -> None:
+    """AC-DFL-6: what is named is in the context though no failure names it, and aider is given it and nothing else."""
+    with bench(tmp_path, "Take the rebate off.") as seat:
+        result = seat.loop(project, test_cmd=ASSERTS, applier=AiderApplier(), target_files=("price.py", "other.py"))
+
+    called = (aider / "called").read_text(encoding="utf-8").splitlines()
+    context = result.notes.history[0].context
+    assert context is not None
+    assert {"price.py", "other.py"} <= set(context.files)
+    assert called[0] == "--message-file"
+    assert {"--yes-always", "--no-auto-commits"} <= set(called)
+    assert called[-2:] == ["price.py", "other.py"]
+    assert "Take the rebate off." in (aider / "message").read_text(encoding="utf-8")
+    assert (aider / "cwd").read_text(encoding="utf-8").strip() != str(project)
+    assert result.notes.modified_files == ("price.py",)
+
+
+def test_ac_7_the_result_says_what_happened(project: Path, tmp_path: Path) -> None:
+    """AC-DFL-7: the result, as the session keeps it, has outcome, cycles, files, reason and the history."""
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd=ASSERTS)
+
+    stored = seat.session / "result.json"
+    assert TaskResult.model_validate_json(stored.read_bytes()) == result
+    notes = json.loads(stored.read_bytes())["notes"]
+    assert notes["outcome"] == "success"
+    assert notes["cycles_run"] == 2
+    assert notes["final_test_status"] == "passed"
+    assert notes["modified_files"] == ["price.py"]
+    assert notes["termination_reason"] == "the tests pass"
+    assert [cycle["cycle"] for cycle in notes["history"]] == [1, 2]
+    assert notes["diff"] == git(project, "diff")
+    assert result.content == "Success: the tests pass after 2 cycles. Changed: price.py."
+
+
+def test_ac_8_aider_that_fails_ends_the_loop(project: Path, tmp_path: Path, aider: Path) -> None:
+    """AC-DFL-8: a critical error in a step ends the loop early, names the step, and leaves the tree as it was."""
+    (aider / "fails").touch()
+    before = everything(project)
+
+    with bench(tmp_path, "Take the rebate off.") as seat:
+        result = seat.loop(project, test_cmd=ASSERTS, applier=AiderApplier())
+
+    assert (result.status, result.notes.outcome, result.notes.cycles_run) == ("FAILED", "error", 1)
+    assert result.notes.failed_step == "fix:apply"
+    assert result.notes.failure is not None
+    assert (result.notes.failure.code, result.notes.failure.exit_status) == ("applier-failed", 1)
+    assert "no credit" in result.content
+    assert everything(project) == before

@@ -1,0 +1,187 @@
+"""Loops that end early: the step is named, and the tree is as before."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eikon_engine.errors import DirtyTreeError, UsageError
+from eikon_engine.fix.appliers.aider import AiderApplier
+from tests.fix.loop.looping import bench
+from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, everything, make_project, write
+
+FAILS = "cat price.py; exit 1"
+"""A test command that fails at once, and says what a file holds."""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Make a project whose one test fails."""
+    return make_project(tmp_path / "shop", PRICE_PROJECT)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "answer", "expected"),
+    [
+        ({"test_cmd": "pytset -q"}, "", ("system:run_script", "command-unusable", 2)),
+        ({"test_cmd": "./price.py"}, "", ("system:run_script", "command-unusable", 2)),
+        ({"test_cmd": "sleep 60", "timeout_seconds": 0.2}, "", ("system:run_script", "command-unusable", 2)),
+        ({}, "I would rather talk of the weather.", ("debug:generate_fix", "proposal-malformed", 1)),
+        ({}, "NO FIX FOUND: the test is wrong", ("debug:generate_fix", "no-fix", 1)),
+        ({}, GOOD_FIX.replace("sum(", "summe("), ("fix:apply", "patch-rejected", 1)),
+        ({}, GOOD_FIX.replace("price.py", "../price.py"), ("fix:apply", "patch-rejected", 1)),
+        ({}, GOOD_FIX.replace("price.py", ".git/config"), ("fix:apply", "patch-rejected", 1)),
+        ({"target_files": ("test_price.py",)}, GOOD_FIX, ("fix:apply", "patch-rejected", 1)),
+        ({"applier": AiderApplier(command="no-such-aider")}, GOOD_FIX, ("fix:apply", "aider-missing", 78)),
+    ],
+    ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
+)
+def test_a_step_that_fails_ends_the_loop(
+    project: Path, tmp_path: Path, chosen: dict[str, Any], answer: str, expected: tuple[str, str, int]
+) -> None:
+    """The result names step, code and exit status, and no file differs."""
+    before = everything(project)
+
+    with bench(tmp_path, answer) as seat:
+        result = seat.loop(project, **{"test_cmd": FAILS, **chosen})
+
+    failure = result.notes.failure
+    assert failure is not None
+    assert (result.status, result.notes.outcome) == ("FAILED", "error")
+    assert (failure.step, failure.code, failure.exit_status) == expected
+    assert failure.step in result.content
+    assert "\n" not in failure.message
+    assert everything(project) == before
+    assert not (seat.session / "tree").exists()
+
+
+def test_a_model_that_cannot_be_reached_ends_the_loop(project: Path, tmp_path: Path) -> None:
+    """Nobody answers at the address: the step is named, with the exit status of a missing server."""
+    with bench(tmp_path) as seat:
+        pass
+    result = seat.loop(project, test_cmd=FAILS)
+
+    assert result.notes.failure is not None
+    assert result.notes.failed_step == "debug:generate_fix"
+    assert (result.notes.failure.code, result.notes.failure.exit_status) == ("completion-unreachable", 69)
+
+
+def test_a_tree_that_was_changed_meanwhile_is_not_written_to(project: Path, tmp_path: Path) -> None:
+    """Somebody edits the file while the loop works: the fix stays in the session, and the file is theirs."""
+    with bench(tmp_path) as seat:
+
+        def edit_and_answer(_asked: object) -> str:
+            write(project, {"price.py": "MINE = True\n"})
+            return GOOD_FIX
+
+        seat.model.reply = edit_and_answer
+        result = seat.loop(project, test_cmd="grep -q -- '- rebate' price.py")
+
+    assert result.notes.failure is not None
+    assert (result.notes.failure.step, result.notes.failure.code) == ("fix:hand_over", "tree-changed")
+    assert (project / "price.py").read_text(encoding="utf-8") == "MINE = True\n"
+    assert "- rebate" in (seat.session / "changes.diff").read_text(encoding="utf-8")
+
+
+def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: Path) -> None:
+    """The deadline of a test run is no end of the loop once there is a fix to take back."""
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(
+            project,
+            test_cmd="grep -q -- '- rebate' price.py && sleep 60; exit 1",
+            timeout_seconds=1.0,
+            max_cycles=1,
+        )
+
+    assert result.notes.outcome == "max_cycles"
+    assert result.notes.closing_test is not None
+    assert result.notes.closing_test.ended == "timed_out"
+    assert result.notes.diff == ""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        ({"test_cmd": "  "}, "--test-cmd: wanted a command"),
+        ({"max_cycles": 0}, "--max-cycles: wanted 1 or more, found 0"),
+        ({"timeout_seconds": 0.0}, "--timeout: wanted more than 0 seconds, found 0"),
+        ({"timeout_seconds": float("nan")}, "--timeout: wanted more than 0 seconds"),
+        ({"target_files": ("nowhere.py",)}, "--target-file: wanted a file, found none"),
+        ({"target_files": ("../sessions",)}, "--target-file: wanted a path inside"),
+        ({"also": ("nowhere",)}, "--also: wanted a file or a folder"),
+        ({"cwd": Path("/nowhere")}, "wanted the folder of a project"),
+        ({"sessions": Path("sessions")}, "--sessions-dir: wanted a folder outside of"),
+    ],
+)
+def test_what_cannot_be_begun_is_refused(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: dict[str, Any], message: str
+) -> None:
+    """Options that cannot be are told at once, before any test runs."""
+    monkeypatch.chdir(project)
+    with bench(tmp_path) as seat, pytest.raises(UsageError, match=message):
+        seat.loop(project, **chosen)
+
+
+def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path: Path) -> None:
+    """Such a command would test the user's files, and no fix would ever help."""
+    with bench(tmp_path) as seat:
+        for command in (f"pytest {project}/test_price.py", f"cd '{project}' && pytest", f"pytest --rootdir={project}"):
+            with pytest.raises(UsageError, match="wanted paths relative to"):
+                seat.loop(project, test_cmd=command)
+
+
+def test_programs_that_git_ignores_may_be_named(project: Path, tmp_path: Path) -> None:
+    """A virtual environment inside of the tree is no part of the copy, and is used where it is."""
+    write(project, {".git/info/exclude": "venv/\n", "venv/check": "exit 0\n"})
+
+    with bench(tmp_path) as seat:
+        result = seat.loop(project, test_cmd=f"sh {project}/venv/check")
+
+    assert result.notes.outcome == "success"
+
+
+def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path: Path) -> None:
+    """A package that is installed from the tree itself is what such tests test: the summary warns, once."""
+    write(tmp_path, {"reads.py": f"print(open({str(project / 'price.py')!r}))\nraise SystemExit(1)\n"})
+
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd=f"python {tmp_path}/reads.py", max_cycles=1)
+
+    (warning,) = result.notes.warnings
+    assert warning.startswith(f"the tests name price.py of {project} itself, not of the copy")
+    assert f"warning: {warning}" in (seat.session / "summary.txt").read_text(encoding="utf-8")
+
+
+def test_a_dirty_tree_is_begun_with_where_that_is_asked_for(project: Path, tmp_path: Path) -> None:
+    """Without it the files are named; with it they are part of what is tested, and stay as they are."""
+    write(project, {"new.txt": "mine\n"})
+
+    with bench(tmp_path) as seat:
+        with pytest.raises(DirtyTreeError, match=r"new\.txt"):
+            seat.loop(project, test_cmd="test -e new.txt")
+        result = seat.loop(project, test_cmd="test -e new.txt", allow_dirty=True)
+
+    assert result.notes.outcome == "success"
+
+
+def test_an_interrupted_loop_says_where_it_stood(project: Path, tmp_path: Path) -> None:
+    """Ctrl-C while the model is asked: the session keeps the step, the copy is gone, the tree as before."""
+    before = everything(project)
+    with bench(tmp_path) as seat:
+
+        def interrupt(_line: str) -> None:
+            if "generate_fix" in _line:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            seat.loop(project, test_cmd=FAILS, tell=interrupt)
+
+    note = (seat.session / "session.json").read_text(encoding="utf-8")
+    assert '"state": "interrupted"' in note
+    assert '"step": "debug:generate_fix"' in note
+    assert not (seat.session / "tree").exists()
+    assert everything(project) == before
+    assert [thread for thread in threading.enumerate() if thread.name == "eikon-fix-progress"] == []

@@ -1,0 +1,170 @@
+"""`eikon fix` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.fix.task_result import TaskResult
+from eikon_engine.shell import run_command
+from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, PYTEST, everything, make_project, write
+from tests.sites.model_server import Asked, answer_text, serve_model
+
+ROOT = Path(__file__).resolve().parents[3]
+COMMAND = (sys.executable, "-c", "from eikon_engine.cli.main import main; main()", "fix")
+FAILS = "cat price.py; grep -q -- '- rebate' price.py"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a broken project, and stand in it."""
+    folder = make_project(tmp_path / "shop", PRICE_PROJECT)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("EIKON_FIX_DIR", str(tmp_path / "sessions"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none-of-your-business")
+    return folder
+
+
+def fix(*arguments: str) -> int:
+    """Run the command in this process."""
+    return run_command(eikon, ["fix", *arguments], "eikon")
+
+
+def test_a_loop_prints_its_summary(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The summary with the difference is the output; progress and the session are told beside it."""
+    with serve_model(answer_text(GOOD_FIX)) as model:
+        status = fix("loop", "--test-cmd", FAILS, "--target-file", "price.py", "--base-url", model.url, "--model", "m")
+
+    out, err = capsys.readouterr()
+    assert status == 0
+    assert out.startswith("Success: the tests pass after 2 cycles. Changed: price.py.\n")
+    assert "+    return sum(prices) - rebate\n" in out
+    assert "cycle 1 of 3: system:run_script\n" in err
+    assert "session: " in err
+    assert model.asked[0].body["model"] == "m"
+
+
+def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json, the result is on standard output, whole, with the exit status; 1 after as many cycles as allowed."""
+    with serve_model(answer_text(GOOD_FIX)) as model:
+        status = fix(
+            "loop", "--test-cmd", "exit 4", "--max-cycles", "1", "--base-url", model.url, "--model", "m", "--json"
+        )  # fmt: skip
+
+    printed = json.loads(capsys.readouterr().out)
+    assert status == printed.pop("exit_status") == 1
+    result = TaskResult.model_validate_json(json.dumps(printed))
+    assert result.notes.outcome == "max_cycles"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "line"),
+    [
+        (("--test-cmd", "nope-nope"), 2, "eikon: system:run_script: nope-nope: wanted a command that can be run"),
+        (("--test-cmd", FAILS, "--max-cycles", "0"), 2, "eikon: --max-cycles: wanted 1 or more, found 0"),
+        (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1", "--model", "m"), 69, "completion-unreachable"),
+        (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1"), 78, "wanted the name of a model"),
+        (("--test-cmd", FAILS, "--append"), 2, "--append wants the folder of the responses"),
+    ],
+)
+def test_what_goes_wrong_is_one_line(
+    project: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int, line: str
+) -> None:
+    """The exit status is the one of the cause, and the last line says what to do."""
+    assert fix("loop", *arguments) == status
+    assert line in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_loop_replays_with_the_server_gone(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Captured in one folder, with pytest and a bad fix first, the loop goes the same way elsewhere without a model."""
+    answers = tmp_path / "answers"
+    bad = GOOD_FIX.replace("prices) - rebate", "prices) * rebate")
+    arguments = ("loop", "--test-cmd", PYTEST, "--debug-dir", str(answers))
+    with serve_model(answer_text(bad), answer_text(GOOD_FIX)) as model:
+        assert fix(*arguments, "--base-url", model.url, "--model", "m") == 0
+    first = capsys.readouterr().out
+
+    other = make_project(tmp_path / "elsewhere" / "a shop", PRICE_PROJECT)
+    monkeypatch.chdir(other)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("EIKON_FIX_DIR", str(tmp_path / "other sessions"))
+    status = fix(*arguments)
+
+    out, err = capsys.readouterr()
+    assert status == 0, err
+    assert out == first
+    assert "Replay mode: 2 of 2 responses used" in err
+    for path in answers.glob("*.json"):
+        assert str(tmp_path) not in path.read_text(encoding="utf-8")
+
+
+def test_the_folder_of_answers_is_no_part_of_the_project(project: Path) -> None:
+    """Answers kept inside the project make no dirty tree, and are not copied."""
+    with serve_model(answer_text(GOOD_FIX)) as model:
+        arguments = ("loop", "--test-cmd", f"test ! -e answers && {{ {FAILS}; }}", "--debug-dir", "answers")
+        assert fix(*arguments, "--base-url", model.url, "--model", "m") == 0
+    write(project, PRICE_PROJECT)
+
+    assert fix(*arguments) == 0
+
+
+@pytest.mark.parametrize("moment", ["asking", "testing"])
+def test_a_killed_loop_leaves_the_tree_and_says_where_it_stood(project: Path, tmp_path: Path, moment: str) -> None:
+    """After kill -9 no file of the project differs, no test goes on, and `eikon fix sessions` tells the step."""
+    before = everything(project)
+    reached, go_on = threading.Event(), threading.Event()
+    mark = tmp_path / "mark"
+    os.mkfifo(mark)
+    hangs = f"grep -q -- '- rebate' price.py || exit 1; echo $$ > '{mark}'; sleep 60"
+
+    def answer(_asked: Asked) -> str:
+        reached.set()
+        go_on.wait()
+        return GOOD_FIX
+
+    with serve_model() as model:
+        model.reply = answer
+        loop = subprocess.Popen(
+            [*COMMAND, "loop", "--test-cmd", hangs, "--base-url", model.url, "--model", "m"],
+            cwd=project,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stderr=subprocess.DEVNULL,
+        )
+        assert reached.wait(60)
+        child = 0
+        if moment == "testing":
+            go_on.set()
+            child = int(mark.read_text(encoding="utf-8"))
+        loop.kill()
+        assert loop.wait() == -signal.SIGKILL
+        go_on.set()
+
+    told = subprocess.run(
+        [*COMMAND, "sessions", "--json"], env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, check=True
+    )
+    (note,) = json.loads(told.stdout)
+    at = {"asking": (1, "debug:generate_fix"), "testing": (2, "system:run_script")}[moment]
+    assert (note["state"], note["cycle"], note["step"]) == ("killed", *at)
+    assert everything(project) == before
+    if child:
+        assert_gone(child)
+
+
+def assert_gone(process: int) -> None:
+    """Expect that a process ends, which was told to by the end of another."""
+    for _ in range(200):
+        done = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+        if done.stdout.strip()[:1] in {"", "Z"}:
+            return
+        threading.Event().wait(0.05)
+    pytest.fail(f"{process} goes on")

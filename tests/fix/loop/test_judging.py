@@ -1,0 +1,60 @@
+"""When a fix helped."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eikon_engine.fix.failure import Analysis, TestFailure
+from eikon_engine.fix.judging import judge
+from eikon_engine.fix.test_run import Ending, Stream, TestRun
+
+NOTHING = Stream(file="stdout.txt", bytes_written=0)
+
+
+def analysis(*ids: str) -> Analysis:
+    """Make an analysis with failures of these ids; without any the tests passed."""
+    failures = [TestFailure(id=each, kind="pytest", message="no") for each in ids]
+    return Analysis(
+        passed=not ids, first=failures[0] if failures else None, others=tuple(failures[1:]), summary="summary"
+    )
+
+
+def run(ended: Ending = "exited", exit_status: int | None = 1) -> TestRun:
+    """Make a run."""
+    return TestRun(
+        command="pytest", exit_status=exit_status, ended=ended, duration_ms=1, stdout=NOTHING, stderr=NOTHING
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (("a", "b"), (), "passed"),
+        (("a", "b"), ("b",), "helped"),
+        (("a",), ("a",), "no_help"),
+        (("a",), ("b",), "broke_more"),
+        (("a", "b"), ("b", "c"), "broke_more"),
+        (("test_a.py",), ("test_a.py::test_1",), "helped"),
+        (("test_a.py",), ("test_b.py::test_1",), "broke_more"),
+    ],
+)
+def test_only_fewer_of_the_same_failures_are_help(
+    before: tuple[str, ...], after: tuple[str, ...], expected: str
+) -> None:
+    """Whatever fails that did not fail before is no help; tests of a module that could not be read did fail before."""
+    assert judge(analysis(*before), analysis(*after), run()) == expected
+
+
+def test_a_run_that_was_cut_off_is_no_help() -> None:
+    """Fewer failures count only where all could have shown."""
+    assert judge(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), st.lists(st.sampled_from("abcd"), unique=True))
+def test_help_never_adds_a_failure(before: list[str], after: list[str]) -> None:
+    """What is kept fails in nothing that passed before."""
+    if judge(analysis(*before), analysis(*after), run()) in {"helped", "passed"}:
+        assert set(after) < set(before)

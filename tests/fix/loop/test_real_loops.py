@@ -1,0 +1,95 @@
+"""Whole loops on real projects: what they cost, what they change, what they print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.fix.summary import render_summary
+from tests.fix.loop.broken import BROKEN
+from tests.fix.loop.looping import bench
+from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, git, make_project
+
+SAYS_MENDED = "cat price.py; grep -q -- '- rebate' price.py"
+"""A test that is quicker than pytest."""
+GOLD = Path(__file__).parent / "gold"
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_a_broken_project_is_mended(name: str, tmp_path: Path) -> None:
+    """Each is mended in the stated number of cycles; summary and diff are as stored."""
+    broken = BROKEN[name]
+    project = make_project(tmp_path / name, broken.files)
+
+    with bench(tmp_path, *broken.answers) as seat:
+        result = seat.loop(project, test_cmd=broken.command, max_cycles=5)
+
+    assert (result.notes.outcome, result.notes.cycles_run) == ("success", broken.cycles)
+    assert seat.model.script == []
+    summary = render_summary(result).replace(sys.executable, "python")
+    assert summary == (GOLD / f"{name}.txt").read_text(encoding="utf-8")
+    git(project, "add", "--all")
+    assert git(project, "diff", "--cached") == result.notes.diff
+    assert (seat.session / "changes.diff").read_text(encoding="utf-8") == result.notes.diff
+    assert sorted(each.name for each in seat.session.iterdir()) == [
+        "changes.diff", "cycles", "result.json", "session.json", "session.lock", "summary.txt",
+    ]  # fmt: skip
+
+
+def test_a_bad_fix_is_taken_back_before_the_next_one(tmp_path: Path) -> None:
+    """A fix that does not help is undone, told to the model, and no part of what is kept."""
+    project = make_project(tmp_path / "shop", PRICE_PROJECT)
+
+    with bench(tmp_path, BAD_FIX, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd=ASSERTS)
+
+    first, second, _third = result.notes.history
+    assert first.verification is not None
+    assert (first.verification.judgement, first.verification.rolled_back) == ("no_help", True)
+    assert second.application is not None
+    assert (result.notes.outcome, result.notes.cycles_run) == ("success", 3)
+    assert "+    return sum(prices) - rebate" in result.notes.diff
+    assert "* rebate" not in result.notes.diff
+    assert "* rebate" in str(seat.model.asked[1].body["messages"])
+    assert "cycle 2 of 3: the fix of cycle 1 is taken back: it did not help" in seat.lines
+
+
+def test_the_last_fix_is_tested_too(tmp_path: Path) -> None:
+    """With one cycle, the fix of that cycle is tested before the loop ends."""
+    project = make_project(tmp_path / "shop", PRICE_PROJECT)
+
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd=SAYS_MENDED, max_cycles=1)
+
+    assert (result.notes.outcome, result.notes.cycles_run) == ("success", 1)
+    assert result.notes.closing_test is not None
+    assert result.notes.modified_files == ("price.py",)
+
+
+def test_what_helped_is_kept_where_that_is_asked_for(tmp_path: Path) -> None:
+    """With keep, a fix that helped reaches the tree though another test still fails; the bad one after it does not."""
+    broken = BROKEN["two_faults"]
+    project = make_project(tmp_path / "two", broken.files)
+    wrong = broken.answers[1].replace("[::-1]", "[::2]")
+
+    with bench(tmp_path, broken.answers[0], wrong) as seat:
+        result = seat.loop(project, max_cycles=2, keep=True)
+
+    assert (result.notes.outcome, result.notes.modified_files) == ("max_cycles", ("names.py",))
+    assert git(project, "status", "--porcelain") == " M names.py\n"
+
+
+def test_a_project_without_git_is_mended(tmp_path: Path) -> None:
+    """A folder is enough: it is copied, and changed at the end."""
+    project = tmp_path / "plain"
+    make_project(project, PRICE_PROJECT)
+    (project / ".git").rename(tmp_path / "gone")
+
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd=SAYS_MENDED)
+
+    assert result.notes.outcome == "success"
+    assert "- rebate" in (project / "price.py").read_text(encoding="utf-8")
+    assert not (project / ".git").exists()

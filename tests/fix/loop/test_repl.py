@@ -1,0 +1,179 @@
+"""The prompt: AC-DFL-1, and what is typed wrongly."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.cli.repl_lines import completions
+from eikon_engine.cli.repl_words import Plain, TaskCall, read_choice, read_line
+from eikon_engine.errors import EikonError, UsageError
+from eikon_engine.fix.default_tasks import LOOP_TASK
+from eikon_engine.fix.tasks import STEPS
+from eikon_engine.shell import run_command
+from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, PYTEST, make_project
+from tests.sites.model_server import answer_text, serve_model
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a broken project, and stand in it."""
+    folder = make_project(tmp_path / "shop", PRICE_PROJECT)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("EIKON_FIX_DIR", str(tmp_path / "sessions"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none-of-your-business")
+    return folder
+
+
+def repl(lines: str, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    """Run the command in this process, with these lines on its standard input."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
+    return run_command(eikon, ["repl", *arguments], "eikon")
+
+
+def test_ac_1_the_loop_is_a_task_of_the_prompt(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """AC-DFL-1: /task debug:loop with a test command, target files and a number of cycles runs the loop."""
+    line = f'/task debug:loop --test_cmd="{PYTEST}" --target_files=\'["price.py"]\' --max_cycles=3\n'
+    with serve_model(answer_text(GOOD_FIX)) as model:
+        status = repl(line, monkeypatch, "--base-url", model.url, "--model", "m")
+
+    assert status == 0
+    assert capsys.readouterr().out.startswith("Success: the tests pass after 2 cycles. Changed: price.py.\n")
+    assert "- rebate" in (project / "price.py").read_text(encoding="utf-8")
+
+
+def test_the_first_line_that_fails_is_the_last_one(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A script ends as its line does, and what follows is not done."""
+    status = repl('/tasks\n\n/task debug:loop --test_cmd="no-such-test"\n/help\n', monkeypatch)
+
+    out, err = capsys.readouterr()
+    assert status == 2
+    assert all(step in out for step in (LOOP_TASK.name, *STEPS))
+    assert "this text" not in out
+    assert err.splitlines()[-1].startswith("eikon: system:run_script: no-such-test: wanted a command that can be run")
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("hello", ("wanted one of /help, /tasks, /quit, /task, found 'hello'", 2)),
+        ("/task", ("/task: wanted the name of a task", 2)),
+        ("/task debug:lop --test_cmd=x", ("/task debug:lop: wanted debug:loop, found no task", 78)),
+        ("/task debug:loop", ("wanted --test_cmd=…", 2)),
+        ("/task debug:loop --test_cmd=", ("wanted --test_cmd=…", 2)),
+        ('/task debug:loop --test_cmd="pytest', ("wanted words as a shell splits them, found no closing quotation", 2)),
+        ("/task debug:loop pytest", ("wanted --name=value, found 'pytest'", 2)),
+        ("/task debug:loop --test_cmd=a --test_cmd=b", ("--test_cmd: wanted it once", 2)),
+        ("/task debug:loop --test_cmd=a --cycles=3", ("wanted one of --test_cmd,", 2)),
+        ("/task debug:loop --test_cmd=a --target_files=price.py", ("--target_files: wanted a JSON list", 2)),
+        ("/task debug:loop --test_cmd=a --target_files='{}'", ("--target_files: wanted a JSON list", 2)),
+        ("/task debug:loop --test_cmd=a --target_files='[1]'", ("--target_files: wanted a JSON list", 2)),
+        ("/task debug:loop --test_cmd=a --max_cycles=three", ("--max_cycles: wanted a whole number", 2)),
+        ("/task debug:loop --test_cmd=a --max_cycles=0", ("--max-cycles: wanted 1 or more", 2)),
+        ("/task debug:loop --test_cmd=a --keep=yes", ("--keep: wanted true or false", 2)),
+        ("/task debug:loop --test_cmd=a --applier=sed", ("--applier: ", 2)),
+    ],
+)
+def test_what_is_typed_wrongly_is_one_line(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    line: str,
+    told: tuple[str, int],
+) -> None:
+    """The line says what was wanted, and nothing is run."""
+    message, status = told
+    assert repl(f"{line}\n", monkeypatch) == status
+    (only,) = capsys.readouterr().err.splitlines()
+    assert message in only
+    assert not (project.parent / "sessions").exists()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(exclude_characters="\n"), max_size=60))
+def test_any_line_is_read_or_refused(line: str) -> None:
+    """Whatever is typed is a line of ours, or an error of ours."""
+    with suppress(EikonError):
+        typed = read_line(line)
+        assert typed is None or isinstance(typed, (Plain, TaskCall))
+        if isinstance(typed, TaskCall):
+            read_choice(LOOP_TASK, typed.arguments)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text(max_size=20), max_size=4))
+def test_paths_arrive_as_they_are(paths: list[str]) -> None:
+    """A JSON list of any texts becomes the target files."""
+    choice = read_choice(LOOP_TASK, {"test_cmd": "pytest", "target_files": json.dumps(paths)})
+
+    assert choice.target_files == tuple(paths)
+
+
+def test_everything_that_can_be_typed_is_completed() -> None:
+    """The words, the tasks and their parameters are offered."""
+    words = completions()
+
+    assert set(words) == {"/help", "/tasks", "/quit", "/task"}
+    assert words["/task"] == {
+        "debug:loop": {**{f"--{each.name}=": None for each in LOOP_TASK.parameters}, "help": None}
+    }
+    with pytest.raises(UsageError):
+        read_line("/tsk")
+
+
+def test_the_prompt_answers_a_person(tmp_path: Path) -> None:
+    """On a terminal there is a prompt, a mistake is told and does not end it, and lines are remembered."""
+    outside, inside = pty.openpty()
+    prompt = subprocess.Popen(
+        [sys.executable, "-c", "from eikon_engine.cli.main import main; main()", "repl"],
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "EIKON_FIX_DIR": str(tmp_path / "state"),
+            "TERM": "xterm",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+        },
+    )
+    os.close(inside)
+    try:
+        read_until(outside, "eikon>")
+        os.write(outside, b"/task debug:lop\r")
+        read_until(outside, "unknown-task")
+        os.write(outside, b"/tasks\r")
+        read_until(outside, "fix:apply")
+        os.write(outside, b"/quit\r")
+        assert prompt.wait(60) == 0
+    finally:
+        prompt.kill()
+        os.close(outside)
+    assert "+/task debug:lop" in (tmp_path / "state" / "repl_history").read_text(encoding="utf-8")
+
+
+def read_until(terminal: int, wanted: str) -> None:
+    """Read what is shown until a text has come."""
+    seen = b""
+    while wanted.encode() not in seen:
+        assert select.select([terminal], [], [], 30)[0], f"wanted {wanted!r}, saw {seen!r}"
+        seen += os.read(terminal, 4096)

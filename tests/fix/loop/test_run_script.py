@@ -1,0 +1,129 @@
+"""Commands that run, hang, write without end and leave others behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eikon_engine.fix.bounded_output import BoundedOutput
+from eikon_engine.fix.run_script import run_script
+from eikon_engine.fix.step_values import ScriptRun
+from eikon_engine.fix.test_run import TestRun
+from tests.fix.loop.projects import write
+
+
+def run(folder: Path, command: str, *, timeout: float = 20.0) -> TestRun:
+    """Run a command in a copy of nothing."""
+    for name in ("tree", "original", "session"):
+        (folder / name).mkdir(exist_ok=True)
+    return run_script(
+        ScriptRun(
+            command=command,
+            tree=folder / "tree",
+            original=folder / "original",
+            cwd=".",
+            session=folder / "session",
+            folder="cycles/01",
+            timeout_seconds=timeout,
+        )
+    )
+
+
+def written(folder: Path, name: str) -> str:
+    """Read an output."""
+    return (folder / "session" / "cycles" / "01" / name).read_text(encoding="utf-8")
+
+
+def test_both_outputs_and_the_status_are_kept(tmp_path: Path) -> None:
+    """A command is one of a shell: its outputs lie apart, its status is its own, standard input is empty."""
+    ended = run(tmp_path, "cat; echo out; echo err >&2; exit 3")
+
+    assert (ended.ended, ended.exit_status, ended.passed) == ("exited", 3, False)
+    assert (written(tmp_path, "stdout.txt"), written(tmp_path, "stderr.txt")) == ("out\n", "err\n")
+    assert (ended.stdout.file, ended.stdout.bytes_written) == ("cycles/01/stdout.txt", 4)
+
+
+def test_a_command_that_hangs_is_ended_with_its_group(tmp_path: Path) -> None:
+    """At the deadline everything that the command began is gone, also what ignores SIGTERM."""
+    ended = run(tmp_path, "trap '' TERM; sleep 60 & echo $! > child; echo begun; wait; sleep 60", timeout=0.5)
+
+    assert (ended.ended, ended.exit_status) == ("timed_out", None)
+    assert written(tmp_path, "stdout.txt") == "begun\n"
+    assert_gone(int((tmp_path / "tree" / "child").read_text(encoding="utf-8")))
+
+
+def test_what_a_command_leaves_behind_is_ended(tmp_path: Path) -> None:
+    """A process in the background does not outlive its command, and nobody waits for its output."""
+    ended = run(tmp_path, "sleep 60 & echo $! > child; exit 0")
+
+    assert ended.passed
+    assert ended.duration_ms < 5000
+    assert_gone(int((tmp_path / "tree" / "child").read_text(encoding="utf-8")))
+
+
+def test_a_command_that_is_killed_has_no_status(tmp_path: Path) -> None:
+    """The signal is told."""
+    ended = run(tmp_path, "kill -SEGV $$")
+
+    assert (ended.ended, ended.exit_status, ended.signal) == ("killed", None, signal.SIGSEGV)
+
+
+def test_output_without_end_has_bounds(tmp_path: Path) -> None:
+    """The file is bounded, holds the beginning and the end, and says how much is missing."""
+    ended = run(tmp_path, f"{sys.executable} -c \"import sys; sys.stdout.write('x' * 30_000_000 + 'end')\"")
+
+    size = (tmp_path / "session" / ended.stdout.file).stat().st_size
+    assert ended.stdout.bytes_written == 30_000_003
+    assert size < 11 * 2**20
+    assert ended.stdout.bytes_left_out > 19_000_000
+    assert written(tmp_path, "stdout.txt").endswith("end")
+    assert f"[{ended.stdout.bytes_left_out} bytes are left out here]" in written(tmp_path, "stdout.txt")
+
+
+@settings(max_examples=60, deadline=None)
+@given(chunks=st.lists(st.binary(max_size=12), max_size=12), head=st.integers(0, 20), tail=st.integers(0, 20))
+def test_nothing_gets_lost_in_silence(
+    tmp_path_factory: pytest.TempPathFactory, chunks: list[bytes], head: int, tail: int
+) -> None:
+    """What is kept and what is left out is what came; the kept parts are its beginning and its end."""
+    path = tmp_path_factory.getbasetemp() / "bounded"
+    whole = b"".join(chunks)
+
+    with BoundedOutput(path, head_bytes=head, tail_bytes=tail) as output:
+        for chunk in chunks:
+            output.write(chunk)
+
+    kept = path.read_bytes()
+    note = f"\n[{output.bytes_left_out} bytes are left out here]\n".encode()
+    if not output.bytes_left_out:
+        assert kept == whole
+        return
+    first, last = kept[:head], kept[head + len(note) :]
+    assert kept[head : head + len(note)] == note
+    assert whole.startswith(first)
+    assert whole.endswith(last)
+    assert len(last) == tail
+    assert len(first) + len(last) + output.bytes_left_out == len(whole) == output.bytes_written
+
+
+def test_paths_of_the_tree_lead_into_the_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An absolute PYTHONPATH into the user's tree names the copy's folder; others stay."""
+    write(tmp_path, {"original/src/which.py": "place = 'original'\n", "tree/src/which.py": "place = 'copy'\n"})
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(tmp_path / "original" / "src"), "/nowhere")))
+
+    run(tmp_path, f"{sys.executable} -c 'import which, sys; print(which.place, \"/nowhere\" in sys.path)'")
+
+    assert written(tmp_path, "stdout.txt") == "copy True\n"
+
+
+def assert_gone(process: int) -> None:
+    """Expect that a process has ended; one that waits to be reaped has."""
+    done = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)
+    assert done.stdout.strip()[:1] in {"", "Z"}

@@ -1,0 +1,98 @@
+"""The registry of tasks, and loops with other steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.completions import EchoClient
+from eikon_engine.errors import FixError, StepFailedError, UnknownTaskError, UsageError
+from eikon_engine.fix import LoopOptions, cycle_log, debug_loop
+from eikon_engine.fix.appliers.blocks import BlocksApplier
+from eikon_engine.fix.context import Context
+from eikon_engine.fix.default_tasks import LOOP_TASK, default_tasks
+from eikon_engine.fix.step_values import ContextQuery
+from eikon_engine.fix.tasks import DEBUG_LOOP, GET_CONTEXT, RUN_SCRIPT, STEPS, AtomicTask, LoopTask, TaskRegistry
+from tests.fix.loop.projects import PRICE_PROJECT, make_project
+
+
+@pytest.fixture
+def tasks() -> TaskRegistry:
+    """Return the usual tasks, with a model that only echoes."""
+    return default_tasks(EchoClient(), BlocksApplier())
+
+
+def failing(query: object) -> Context:
+    """Fail, as a lookup may."""
+    message = f"{type(query).__name__}: wanted an index, found none; make one"
+    raise FixError(message)
+
+
+FAILS = AtomicTask(name=GET_CONTEXT.name, summary="Fail.", takes=ContextQuery, perform=failing)
+
+
+def test_the_loop_is_a_director_of_five_steps(tasks: TaskRegistry) -> None:
+    """debug:loop is registered with its steps, each of which is a task of its own."""
+    loop = tasks.find(DEBUG_LOOP)
+
+    assert isinstance(loop, LoopTask)
+    assert loop.steps == STEPS
+    assert {task.name for task in tasks.tasks} == {DEBUG_LOOP, *STEPS}
+
+
+def test_a_registry_is_whole(tasks: TaskRegistry) -> None:
+    """Two tasks of one name, a loop without its steps and unknown names are refused."""
+    with pytest.raises(UsageError, match="wanted one task of that name, found two"):
+        TaskRegistry((*tasks.tasks, FAILS))
+    with pytest.raises(UsageError, match=r"debug:loop: wanted the atomic task system:run_script"):
+        TaskRegistry((LOOP_TASK,))
+    with pytest.raises(UnknownTaskError, match="found no task 'debug:lop'"):
+        tasks.find("debug:lop")
+    with pytest.raises(UnknownTaskError):
+        TaskRegistry(()).replacing(FAILS)
+
+
+def test_a_step_takes_what_it_takes(tasks: TaskRegistry) -> None:
+    """A value of another type is refused before the step sees it."""
+    with pytest.raises(UsageError, match="wanted an atomic task that takes a str"):
+        tasks.perform(RUN_SCRIPT, "pytest")  # type: ignore[misc]
+
+
+def test_a_failure_names_its_step(tasks: TaskRegistry, tmp_path: Path) -> None:
+    """A lookup that fails critically ends the loop at that step, and another registry is unchanged by it."""
+    other = tasks.replacing(FAILS)
+    project = make_project(tmp_path / "shop", PRICE_PROJECT)
+
+    options = LoopOptions(test_cmd="cat price.py; exit 1", cwd=project, sessions=tmp_path / "sessions")
+    result = debug_loop(options, client=EchoClient(), tasks=other)
+
+    assert result.notes.failed_step == "system:get_context"
+    assert result.notes.failure is not None
+    assert result.notes.failure.message == "ContextQuery: wanted an index, found none; make one"
+    assert tasks.find(GET_CONTEXT.name) != FAILS
+    with pytest.raises(StepFailedError, match=r"^system:get_context: ContextQuery: wanted"):
+        other.perform(
+            GET_CONTEXT,
+            ContextQuery(
+                analysis=result.notes.history[0].analysis,  # type: ignore[arg-type]
+                targets=(),
+                tree=project,
+                history=None,
+                token_budget=1,
+            ),
+        )
+
+
+def test_a_long_step_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a step lasts, its name and the time it has taken are told again and again."""
+    monkeypatch.setattr(cycle_log, "LONG_SECONDS", 0.05)
+    lines: list[str] = []
+
+    (tmp_path / "shop").mkdir()
+    options = LoopOptions(
+        test_cmd="sleep 0.3", cwd=tmp_path / "shop", sessions=tmp_path / "sessions", tell=lines.append
+    )
+    debug_loop(options, client=EchoClient())
+
+    assert sum("system:run_script is still under way after" in line for line in lines) > 1

@@ -1,0 +1,221 @@
+"""The copy in which fixes are tried, and what of it reaches the user's tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.errors import DirtyTreeError, OutputError, PatchRejectedError, TreeChangedError, UsageError
+from eikon_engine.fix.hand_over import hand_over
+from eikon_engine.fix.user_tree import demand_clean, demand_targets, files_of, find_tree
+from eikon_engine.fix.work_copy import WorkCopy, copy_tree
+from tests.fix.loop.projects import PRICE_PROJECT, commit, everything, git, make_project, write
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Make a project with a program, an ignored file and a link."""
+    folder = make_project(tmp_path / "shop", {**PRICE_PROJECT, ".gitignore": "*.log\ndata/\n", "run.sh": "#!/bin/sh\n"})
+    (folder / "run.sh").chmod(0o755)
+    (folder / "link").symlink_to("price.py")
+    commit(folder)
+    write(folder, {"noise.log": "noise", "data/big.csv": "1"})
+    return folder
+
+
+def copied(project: Path, *also: str) -> WorkCopy:
+    """Copy a project."""
+    return copy_tree(find_tree(project), project.parent / "session", also)
+
+
+def test_a_copy_has_what_git_knows(project: Path) -> None:
+    """Files, programs and links are there with their history; what git ignores is not, but for what is asked for."""
+    copy = copied(project, "data")
+
+    assert sorted(each.name for each in copy.root.iterdir()) == sorted(
+        [".git", ".gitignore", "data", "link", "price.py", "run.sh", "test_price.py"]
+    )
+    assert (copy.root / "run.sh").stat().st_mode & 0o111
+    assert (copy.root / "link").is_symlink()
+    assert git(copy.root, "status", "--porcelain") == ""
+    assert git(copy.root, "log", "--format=%s") == "Begin\nBegin\n"
+
+
+def test_a_copy_leaves_the_repository_alone(project: Path) -> None:
+    """Nothing in the user's folder differs after a copy was made, changed and removed, `.git` included."""
+    before = everything(project)
+
+    copy = copied(project)
+    base = copy.take()
+    (copy.root / "price.py").write_text("other\n", encoding="utf-8")
+    copy.take()
+    copy.bring_back(base)
+    copy.remove()
+
+    assert everything(project) == before
+    assert list((project.parent / "session").iterdir()) == []
+
+
+def test_a_state_is_brought_back_whole(project: Path) -> None:
+    """What was changed, made or deleted is undone, ignored files and empty repositories of tests included."""
+    copy = copied(project, "data")
+    base = copy.take()
+    before = {name: data for name, data in everything(copy.root).items() if not name.startswith(".git/")}
+
+    (copy.root / "price.py").write_text("x" * len(PRICE_PROJECT["price.py"]), encoding="utf-8")
+    (copy.root / "run.sh").unlink()
+    (copy.root / "data" / "big.csv").write_text("2", encoding="utf-8")
+    write(copy.root, {"made.log": "", "__pycache__/price.pyc": "", "deep/er/file.txt": ""})
+    make_project(copy.root / "nested", {"a.txt": "a"})
+    copy.bring_back(base)
+
+    assert {name: data for name, data in everything(copy.root).items() if not name.startswith(".git/")} == before
+    assert copy.changes(base, copy.take()) == ()
+
+
+def test_line_ends_are_not_converted(tmp_path: Path) -> None:
+    """A file keeps its bytes, whatever attributes and configuration say."""
+    folder = make_project(tmp_path / "shop", {".gitattributes": "* text=auto eol=lf\n"})
+    (folder / "dos.txt").write_bytes(b"a\r\nb\r\n")
+    commit(folder)
+
+    copy = copied(folder)
+    base = copy.take()
+    (copy.root / "dos.txt").unlink()
+    copy.bring_back(base)
+
+    assert (copy.root / "dos.txt").read_bytes() == b"a\r\nb\r\n"
+
+
+def test_changes_reach_the_tree_together(project: Path) -> None:
+    """Changed, new and deleted files are as in the copy, and rights stay."""
+    (project / "run.sh").chmod(0o700)
+    copy = copied(project)
+    base = copy.take()
+    (copy.root / "run.sh").write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    (copy.root / "test_price.py").unlink()
+    write(copy.root, {"new/place.py": "x = 1\n"})
+    after = copy.take()
+
+    files = hand_over(project, copy, copy.changes(base, after))
+
+    assert files == ("new/place.py", "run.sh", "test_price.py")
+    assert (project / "run.sh").read_text(encoding="utf-8") == "#!/bin/sh\nexit 0\n"
+    assert (project / "run.sh").stat().st_mode & 0o777 == 0o700
+    assert (project / "new" / "place.py").read_text(encoding="utf-8") == "x = 1\n"
+    assert not (project / "test_price.py").exists()
+    assert list(project.rglob("*.eikon")) == []
+
+
+@pytest.mark.parametrize("how", ["changed", "deleted", "made", "linked"])
+def test_a_tree_that_changed_meanwhile_is_left_alone(project: Path, how: str) -> None:
+    """One file that is not as it was when the copy was made, and nothing is written."""
+    copy = copied(project)
+    base = copy.take()
+    write(copy.root, {"price.py": "fixed\n", "run.sh": "fixed\n", "new.py": "new\n"})
+    after = copy.take()
+    match how:
+        case "changed":
+            (project / "run.sh").write_text("mine\n", encoding="utf-8")
+        case "deleted":
+            (project / "run.sh").unlink()
+        case "made":
+            (project / "new.py").write_text("mine\n", encoding="utf-8")
+        case _:
+            (project / "run.sh").unlink()
+            (project / "run.sh").symlink_to("price.py")
+    before = everything(project)
+
+    with pytest.raises(TreeChangedError, match=r"(run\.sh|new\.py): wanted the file as it was when the loop began"):
+        hand_over(project, copy, copy.changes(base, after))
+
+    assert everything(project) == before
+
+
+def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that cannot be put in its place in the end leaves all others as they were, and nothing beside them."""
+    copy = copied(project)
+    base = copy.take()
+    write(copy.root, {"a.py": "new\n", "price.py": "fixed\n", "run.sh": "fixed\n"})
+    (copy.root / "link").unlink()
+    write(copy.root, {"test_price.py": "fixed\n"})
+    changes = [each for each in copy.changes(base, copy.take()) if each.path != "link"]
+    before = everything(project)
+    rename = Path.replace
+
+    def fail_at_last(self: Path, target: Path) -> Path:
+        if target.name == "test_price.py":
+            raise OSError(28, "No space left on device", str(target))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", fail_at_last)
+    with pytest.raises(OutputError, match=r"cannot write .*/test_price\.py: No space left on device"):
+        hand_over(project, copy, changes)
+
+    assert everything(project) == before
+
+
+def test_links_are_not_made(project: Path) -> None:
+    """A fix that makes a link, or changes one, is refused."""
+    copy = copied(project)
+    base = copy.take()
+    (copy.root / "away").symlink_to("/etc/passwd")
+
+    with pytest.raises(PatchRejectedError, match="away: wanted a change of a plain file"):
+        hand_over(project, copy, copy.changes(base, copy.take()))
+
+
+def test_a_dirty_tree_is_refused(project: Path) -> None:
+    """Changed and unknown files are named; ignored ones, and folders of ours, are no dirt."""
+    ours = project / "answers"
+    write(ours, {"a.json": "{}"})
+    tree = find_tree(project, (ours,))
+    demand_clean(tree)
+    assert "answers/a.json" not in files_of(tree)
+
+    write(project, {"price.py": "changed\n", "unknown ü.txt": ""})
+
+    with pytest.raises(DirtyTreeError, match=r"found changes in price\.py, unknown ü\.txt; commit them"):
+        demand_clean(tree)
+
+
+def test_the_tree_is_found_from_within(project: Path) -> None:
+    """A folder inside a working tree belongs to it; a folder without git is a tree of its own."""
+    (project / "data" / "deep").mkdir()
+
+    tree = find_tree(project / "data" / "deep")
+    assert (tree.root, tree.cwd, tree.is_git) == (project.resolve(), "data/deep", True)
+    tree = find_tree(project.parent)
+    assert (tree.root, tree.cwd, tree.is_git) == (project.parent.resolve(), ".", False)
+    assert "shop/price.py" in files_of(tree)
+    with pytest.raises(UsageError, match="found one of git itself"):
+        find_tree(project / ".git" / "objects")
+
+
+def test_a_repository_without_commits_is_copied(tmp_path: Path) -> None:
+    """What was never committed is there, with an empty history."""
+    folder = tmp_path / "new"
+    write(folder, {"a.py": "x = 1\n"})
+    git(tmp_path, "init", "--quiet", "new")
+
+    copy = copied(folder)
+
+    assert (copy.root / "a.py").is_file()
+    assert (copy.root / ".git").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("../other.py", "wanted a path inside"),
+        ("/etc/passwd", "wanted a path inside"),
+        (".git/config", "wanted a path inside"),
+        ("missing.py", "wanted a file, found none at 'missing.py'"),
+        ("data", "wanted a file, found none at 'data'"),
+    ],
+)
+def test_target_files_have_to_be_there(project: Path, path: str, message: str) -> None:
+    """A target file outside of the tree, or one that is none, is refused."""
+    with pytest.raises(UsageError, match=f"--target-file: {message}"):
+        demand_targets(find_tree(project), (path,))

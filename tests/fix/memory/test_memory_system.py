@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eikon_engine.fix.context import Context, ContextPiece
+from eikon_engine.fix.failure import Analysis, Frame, TestFailure
+from eikon_engine.fix.memory.budget import estimate, within
+from eikon_engine.fix.memory.chunks import chunks
+from eikon_engine.fix.memory.likeness import likeness
+from eikon_engine.fix.memory.memory_system import MemorySystem
+from eikon_engine.fix.memory.words import words
+from eikon_engine.fix.step_values import ContextQuery
+from tests.fix.analysis.diverged import diverged_outcome
+
+FILES = {
+    "shop/prices.py": """\
+# Prices.
+
+RATE = 0.2
+
+def with_tax(net):
+    return net * RATE
+
+def rounded(total):
+    return round(total)
+""",
+    "shop/cart.py": """\
+from shop.prices import with_tax
+
+
+class Cart:
+    def total(self, nets):
+        return sum(with_tax(net) for net in nets)
+""",
+    "tests/test_cart.py": "from shop.cart import Cart\n\n\ndef test_total():\n    assert Cart().total([10]) == 12\n",
+    "docs/cart.md": "# Cart\n\nThe total of a cart holds taxes.\n",
+    "weather.py": "def rain():\n    return 'wet'\n",
+    ".env": "KEY=with_tax",
+    "secrets.json": '{"with_tax": 1}',
+    "node_modules/x/with_tax.js": "function with_tax() {}\n",
+}
+FAILURE = TestFailure(
+    id="tests/test_cart.py::test_total",
+    kind="pytest",
+    message="assert 2.0 == 12",
+    file="tests/test_cart.py",
+    line=5,
+    frames=(Frame(file="tests/test_cart.py", line=5), Frame(file="shop/cart.py", line=6, name="total")),
+    excerpt="E  assert 2.0 == 12\nE   +  where 2.0 = total([10])",
+)
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Return a small project."""
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "shop" / "outside.py").symlink_to("/etc/hostname")
+    return tmp_path
+
+
+def test_the_failing_line_comes_first_then_what_it_uses(tree: Path) -> None:
+    """The test, the code on the way, and the definitions of what that code uses; nothing that only lies around."""
+    context = _look_up(tree)
+
+    assert [(piece.file, piece.first_line) for piece in context.pieces][:3] == [
+        ("tests/test_cart.py", 4),
+        ("shop/cart.py", 4),
+        ("shop/prices.py", 5),
+    ]
+    assert context.pieces[0].why.startswith("fails here")
+    assert context.pieces[1].why.startswith("on the way to the failure")
+    assert context.pieces[2].why.startswith("defines with_tax")
+    assert "weather.py" not in context.files
+
+
+def test_names_are_followed_two_steps_far(tree: Path) -> None:
+    """An assertion has no frame in the code that it judges; what that code uses is found all the same."""
+    asserted = FAILURE.model_copy(update={"frames": FAILURE.frames[:1]})
+
+    reasons = {(piece.file, piece.first_line): piece.why for piece in _look_up(tree, failure=asserted).pieces}
+
+    assert reasons["shop/cart.py", 4].startswith("defines Cart, total")
+    assert reasons["shop/prices.py", 5].startswith("defines with_tax, one step further")
+    assert ("shop/prices.py", 8) not in reasons
+
+
+def test_what_is_hidden_or_foreign_is_never_shown(tree: Path) -> None:
+    """Hidden files, keys, installed packages and links are not looked at, even as targets."""
+    context = _look_up(tree, targets=(".env", "secrets.json", "node_modules", "shop/outside.py"))
+
+    assert not {".env", "secrets.json", "node_modules/x/with_tax.js", "shop/outside.py"} & set(context.files)
+
+
+def test_tokens_in_code_are_not_shown(tree: Path) -> None:
+    """A key of known shape in a source file is replaced."""
+    (tree / "shop" / "cart.py").write_text(FILES["shop/cart.py"] + f"KEY = 'ghp_{'a1' * 18}'\n", encoding="utf-8")
+
+    shown = "".join(piece.text for piece in _look_up(tree).pieces)
+
+    assert "ghp_<secret>" in shown
+    assert "a1a1" not in shown
+
+
+def test_a_replay_brings_its_evidence_along(tree: Path) -> None:
+    """Texts that it kept of the step that diverged are shown, pictures and paths that lead out are not."""
+    folder = tree / "artifacts"
+    (folder / "subgoal_1").mkdir(parents=True)
+    (folder / "outcome.json").write_text(diverged_outcome().model_dump_json(), encoding="utf-8")
+    (folder / "subgoal_1" / "002_click_dom_diff.txt").write_text("-Buy\n+Purchase\n", encoding="utf-8")
+    (tree / "outside.txt").write_text("out\n", encoding="utf-8")
+    replay = TestFailure(id="m s1:2", kind="eikon", message="m", file="artifacts/outcome.json", excerpt="told")
+
+    alone, beside = (
+        {piece.text for piece in MemorySystem().look_up(_query(tree, failures=failures)).pieces}
+        for failures in ((replay,), (FAILURE, replay))
+    )
+
+    assert "-Buy\n+Purchase\n" in alone & beside
+    assert ("told\n" in alone, "told\n" in beside) == (False, True)
+    assert "out\n" not in alone | beside
+
+
+def test_targets_come_before_what_is_only_alike(tree: Path) -> None:
+    """AC-6: files to be changed are shown, although nothing else leads to them."""
+    context = _look_up(tree, targets=("weather.py",))
+
+    assert ("weather.py", "target file") in [(piece.file, piece.why) for piece in context.pieces]
+
+
+def test_recent_commits_tell_what_may_be_at_fault(tree: Path) -> None:
+    """A file of the last commits has a reason more; without a history there is none."""
+    git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "docs"], ["commit", "-qm", "docs"]):
+        subprocess.run([*git, *command], check=True)
+
+    with_history, without = (_look_up(tree, history=each) for each in (tree, None))
+
+    assert "changed lately" in next(piece.why for piece in with_history.pieces if piece.file == "docs/cart.md")
+    assert all("changed lately" not in piece.why for piece in without.pieces)
+
+
+def test_the_same_question_has_the_same_answer(tree: Path) -> None:
+    """Order and scores do not depend on the run."""
+    assert _look_up(tree) == MemorySystem().look_up(_query(tree))
+
+
+def test_a_module_that_cannot_be_parsed_is_shown_by_lines(tree: Path) -> None:
+    """A syntax error is a failure like any other: the lines around it are shown."""
+    (tree / "shop" / "cart.py").write_text("x = 1\n" * 50 + "def f(:\n" + "y = 2\n" * 50, encoding="utf-8")
+    failure = TestFailure(id="SyntaxError", kind="python", message="m", file="shop/cart.py", line=51)
+
+    first = _look_up(tree, failure=failure).pieces[0]
+
+    assert (first.file, first.first_line, first.last_line) == ("shop/cart.py", 41, 80)
+
+
+@given(st.text(st.sampled_from("def f():\n    @cx#class A\n\t\f"), max_size=200), st.sampled_from(["a.py", "a.js"]))
+def test_pieces_are_the_whole_file(text: str, name: str) -> None:
+    """Pieces follow each other without a gap, and hold every line once."""
+    pieces = chunks(name, text)
+
+    assert "".join(piece.text for piece in pieces) == text
+    assert all(after.first == before.last + 1 for before, after in pairwise(pieces))
+    assert all(piece.text.count("\n") in {piece.last - piece.first, piece.last - piece.first + 1} for piece in pieces)
+
+
+@given(st.lists(st.integers(1, 60), max_size=8), st.integers(0, 200))
+def test_a_context_keeps_to_its_budget(sizes: list[int], budget: int) -> None:
+    """Pieces are taken whole, the best one cut if it has to be; what has no room is counted."""
+    pieces = [
+        ContextPiece(file=f"{number}", first_line=1, last_line=size, text="x = 1\n" * size, score=1, why="w")
+        for number, size in enumerate(sizes)
+    ]
+
+    context = within(pieces, budget, around=3)
+
+    assert context.tokens <= budget
+    assert context.tokens == sum(estimate(piece.text) for piece in context.pieces)
+    assert len(context.pieces) + context.left_out == len(pieces)
+
+
+def test_the_best_piece_is_cut_around_the_failing_line() -> None:
+    """A function too large for the budget is shown where it fails."""
+    lines = "".join(f"line {number}\n" for number in range(1, 201))
+    piece = ContextPiece(file="a", first_line=101, last_line=300, text=lines, score=1, why="w")
+
+    (cut,) = within([piece], 60, around=250).pieces
+
+    assert cut.first_line <= 250 <= cut.last_line
+    assert cut.text.splitlines()[250 - cut.first_line] == "line 150"
+
+
+def test_words_are_names_and_their_parts() -> None:
+    """Names are cut where capitals and underlines cut them; words of the language are left out."""
+    assert words("def parseURL_list(self): HTTPError2") == (
+        *("parseurl_list", "parse", "url", "list"),
+        *("httperror2", "http", "error"),
+    )
+
+
+@given(st.lists(st.text(st.sampled_from("add sub mul "), max_size=20), max_size=5), st.text(max_size=20))
+def test_likeness_is_a_share(texts: list[str], question: str) -> None:
+    """Each text has a number from 0 to 1; without common words it is 0."""
+    shares = likeness(question, texts)
+
+    assert len(shares) == len(texts)
+    assert all(0 <= share <= 1 for share in shares)
+    assert all(
+        not share for share, text in zip(shares, texts, strict=True) if not set(words(text)) & set(words(question))
+    )
+
+
+def _look_up(
+    tree: Path, *, targets: tuple[str, ...] = (), history: Path | None = None, failure: TestFailure = FAILURE
+) -> Context:
+    return MemorySystem().look_up(_query(tree, targets=targets, history=history, failures=(failure,)))
+
+
+def _query(
+    tree: Path,
+    *,
+    targets: tuple[str, ...] = (),
+    history: Path | None = None,
+    failures: tuple[TestFailure, ...] = (FAILURE,),
+) -> ContextQuery:
+    analysis = Analysis(passed=False, first=failures[0], others=failures[1:], summary="failed")
+    return ContextQuery(analysis=analysis, targets=targets, tree=tree, history=history, token_budget=4000)
