@@ -64,8 +64,17 @@ def without_review(branch: Branch) -> Branch:
     return insert(branch, len(branch.steps) + 1, Screenshot(), "to remember")
 
 
-async def go(parent: Bundle, folder: Path, change: Callable[[Branch], Branch]) -> Gone:
-    """Do the first steps of a mission, go another way from there to its end, and back into its midst."""
+def to_the_cart_at_once(branch: Branch) -> Branch:
+    """Look into the cart before anything is put into it, and at nothing else: its answers were recorded later."""
+    while len(branch.steps) > 19:
+        branch = skip(branch, 20, "not now")
+    for _ in range(18 - FORK):
+        branch = skip(branch, FORK + 1, "not now")
+    return insert(branch, FORK + 1, click("#cart-link"), "see what is there")
+
+
+async def go(parent: Bundle, folder: Path, change: Callable[[Branch], Branch], back: int) -> Gone:
+    """Do the first steps of a mission, go another way from there to its end, and back to an iteration of it."""
     async with open_lines(parent, LineOptions(parked=0)) as lines:
         arrived = await lines.at(Way(bundle=parent), FORK)
         branch = change(forked(parent, folder))
@@ -76,7 +85,7 @@ async def go(parent: Bundle, folder: Path, change: Callable[[Branch], Branch]) -
             events += [event async for event in walk.advance()]
         walk.settle()
         way = Way(bundle=walk.branch.bundle, seen=walk.line.seen)
-        rewound = await lines.at(way, 21)
+        rewound = await lines.at(way, back)
         return Gone(parent=parent, branch=walk.branch, events=tuple(events), rewound=rewound)
 
 
@@ -84,4 +93,4 @@ async def go(parent: Bundle, folder: Path, change: Callable[[Branch], Branch]) -
 def gone(tmp_path_factory: pytest.TempPathFactory) -> Gone:
     """Go another way through the bundled shop, answered by its recorded network alone."""
     folder = tmp_path_factory.mktemp("branches")
-    return asyncio.run(go(open_bundle(TRACES / "shop_passing"), folder, without_review))
+    return asyncio.run(go(open_bundle(TRACES / "shop_passing"), folder, without_review, 21))

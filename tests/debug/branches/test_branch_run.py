@@ -16,7 +16,9 @@ from eikon_engine.debug.branches.walk import FIRST_TIME
 from eikon_engine.edit.changed_copy import write_changed_copy
 from eikon_engine.outcome.events import ActionTaken, DivergenceFound
 from eikon_engine.replay.replay_cli import replay_command
+from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.patch import apply_patch
+from tests.debug.branches.conftest import FORK, TRACES, go, to_the_cart_at_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +35,17 @@ def replayed(bundle: Path, artifacts: Path) -> int:
 def test_a_branch_that_was_gone_replays_faithful(gone: Gone, tmp_path: Path) -> None:
     """What new steps showed is what every replay of the branch shows, and has to show."""
     assert replayed(gone.branch.bundle.root, tmp_path) == 0
+
+
+def test_answers_that_were_recorded_for_later_come_when_a_branch_asks_for_them(tmp_path: Path) -> None:
+    """The first time as they are asked for, and in replays at the moments of that time."""
+    parent = open_bundle(TRACES / "shop_passing")
+
+    early = asyncio.run(go(parent, tmp_path, to_the_cart_at_once, FORK + 2))
+
+    assert [step.result.kind for step in early.branch.steps[FORK:]] == ["ok", "ok"]
+    assert early.rewound.reexecuted == FORK + 2
+    assert replayed(early.branch.bundle.root, tmp_path / "artifacts") == 0
 
 
 def test_new_steps_are_neither_faithful_nor_diverged(gone: Gone) -> None:
