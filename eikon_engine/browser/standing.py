@@ -14,7 +14,7 @@ from eikon_engine.browser.clean import clean
 from eikon_engine.browser.frames import frame_tree
 from eikon_engine.browser.observe import observe
 from eikon_engine.browser.perform.deed import require_page
-from eikon_engine.browser.playwright_errors import first_line
+from eikon_engine.browser.playwright_errors import first_line, says_gone
 from eikon_engine.errors import BrowserDiedError, EikonError, PageMissingError
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def living(browser: Browser) -> Iterator[None]:
     except BrowserDiedError:
         raise
     except (EikonError, Error) as error:
-        if browser.is_connected():
+        if browser.is_connected() and not (isinstance(error, Error) and says_gone(error)):
             raise
         message = "the browser went away; all pages went with it"
         raise BrowserDiedError(message) from error

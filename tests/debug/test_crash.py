@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -120,3 +122,24 @@ def test_a_session_is_ended_by_a_signal(tmp_path: Path) -> None:
     assert (end.how, end.ended_early) == ("interrupted", "stopped by SIGTERM")
     assert say("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  ended, main at ")
     assert "Traceback" not in "".join(running.started)
+
+
+@pytest.mark.parametrize("while_it", ["paused", "action"])
+def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: str) -> None:
+    """What stops the whole group of processes, as `timeout` does, ends it in order, too: one line, and no noise."""
+    command = (sys.executable, "-m", "eikon_engine", "debug", "start", "--trace", str(PASSING), "--session", "s1")
+    options = ("--sessions-dir", str(tmp_path), *(("--run",) if while_it == "action" else ()))
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen([*command, *options], text=True, start_new_session=True, **both)
+    events = tmp_path / "s1" / "events.jsonl"
+    while not events.exists():
+        assert process.poll() is None
+        os.sched_yield()
+    wait_for(events, while_it)
+    os.killpg(process.pid, signal.SIGTERM)
+    out, _ = process.communicate(timeout=DEADLINE_S)
+
+    assert process.returncode == 130, out
+    assert out.splitlines()[-1] == "eikon: the session was stopped by SIGTERM; its files stay (code interrupted)"
+    assert "never retrieved" not in out
+    assert "Traceback" not in out
