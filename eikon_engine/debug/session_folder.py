@@ -29,7 +29,7 @@ PRIVATE: Final = 0o700
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 SessionState: TypeAlias = Literal["running", "ended", "crashed"]
-"""`crashed`: nobody wrote its end, and nobody runs it."""
+"""`ended`: somebody ended it. `crashed`: nobody did, and nobody runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +176,16 @@ def create_session_folder(parent: Path, name: str) -> SessionFolder:
     return folder
 
 
+def _is_session(folder: Path) -> bool:
+    """Say whether a folder is one of a session, if only from its lock: its other files may be lost."""
+    session = SessionFolder(folder)
+    return session.session.is_file() or session.lock.is_file()
+
+
 def session_folders(parent: Path) -> Iterator[SessionFolder]:
     """Yield the folders of the sessions, in the order in which they began."""
     try:
-        names = sorted(entry.name for entry in parent.iterdir() if (entry / "session.json").is_file())
+        names = sorted(entry.name for entry in parent.iterdir() if _is_session(entry))
     except FileNotFoundError:
         return
     except OSError as error:

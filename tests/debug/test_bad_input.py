@@ -93,6 +93,21 @@ def test_a_damaged_session_is_listed_all_the_same(tmp_path: Path) -> None:
     assert first.startswith("s1  unreadable: ")
 
 
+def test_a_session_without_its_file_is_listed_all_the_same(tmp_path: Path) -> None:
+    """What is lost is told; a folder that was never one of a session is none."""
+    folder = made(tmp_path, "s1")
+    with held_lock(folder.lock):
+        folder.session.unlink()
+    (tmp_path / "notes").mkdir()
+
+    said = say("debug", "sessions", "--sessions-dir", str(tmp_path))
+
+    (listed,) = said.out.splitlines()
+    assert said.status == 0
+    assert listed.startswith("s1  unreadable: ")
+    assert "session.json: wanted a debug session, found No such file" in listed
+
+
 def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
     """Whoever waits does so for as long as it was told to, or until the process is gone."""
     folder = made(tmp_path, "s1")
