@@ -153,6 +153,7 @@ def test_commands_are_read_in_pieces() -> None:
         (b"\xff\xfe", "wanted one command as JSON, found"),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"fly"}}', 'found the string "fly"'),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"step","count":0}}', "1 or more"),
+        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"inspect","page":-1}}', "0 or more"),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"pause"},"x":1}', "x: this field is unknown"),
         (b"[" * 5000, "wanted one command"),
         (b"x" * (LONGEST_LINE + 1), "a line of more than"),
