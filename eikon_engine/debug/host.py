@@ -22,7 +22,7 @@ from eikon_engine.debug.marking import Marking
 from eikon_engine.debug.recording import give_up_by_hand
 from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.session_file import SessionFile, write_session_file
-from eikon_engine.debug.session_folder import create_session_folder, session_id
+from eikon_engine.debug.session_folder import create_session_folder, demand_room, session_id
 from eikon_engine.debug.session_lock import held_lock
 from eikon_engine.debug.taken_over import take_over
 from eikon_engine.errors import BrowserDiedError, EikonError, InterruptedRunError, NetworkPartMissingError, OutputError
@@ -91,6 +91,7 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
         UsageError: a breakpoint cannot be, the id is no name of a folder or is there already.
         EikonError: the bundle cannot be replayed, there is no browser, the files cannot be written.
     """
+    demand_room(options.parent, options.name)
     bundle = open_bundle(options.trace)
     if bundle.trace.network is None:
         message = f"{bundle.root}: a debug session wants a recorded network, the trace has none; record it with eikon"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -159,21 +160,46 @@ def demand_name(name: str) -> str:
     return name
 
 
+def demand_room(parent: Path, name: str | None) -> None:
+    """Make sure that a session can have a folder, before anything is begun for it; nothing is written.
+
+    Raises:
+        UsageError: the id is taken.
+        OutputError: the folder of all sessions is none, or cannot be written.
+    """
+    if name is not None and (parent / name).exists():
+        raise _taken(parent / name)
+    there = next(each for each in (parent, *parent.parents) if each.exists())
+    if not there.is_dir():
+        raise OutputError(f"--sessions-dir {parent}: wanted a folder, found the file {there}; choose another one")
+    if not os.access(there, os.W_OK | os.X_OK):
+        message = f"--sessions-dir {parent}: wanted a folder that can be written, found that {there} cannot"
+        raise OutputError(f"{message}; choose another one")
+
+
 def create_session_folder(parent: Path, name: str) -> SessionFolder:
     """Make the folder of a new session, for its user alone.
 
     Raises:
+        UsageError: the id is taken.
         OutputError: it cannot be made.
     """
+    demand_room(parent, name)
     folder = SessionFolder(parent / name)
     try:
         parent.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         folder.root.mkdir(mode=PRIVATE)
-        folder.checkpoints.mkdir()
+        folder.checkpoints.mkdir(mode=PRIVATE)
         folder.commands.touch(0o600, exist_ok=False)
+    except FileExistsError as error:  # somebody was quicker
+        raise _taken(folder.root) from error
     except OSError as error:
         raise OutputError(cannot_write(folder.root, error)) from error
     return folder
+
+
+def _taken(root: Path) -> UsageError:
+    return UsageError(f"--session {root.name}: wanted a new id, found one that is taken by {root}; choose another one")
 
 
 def _is_session(folder: Path) -> bool:

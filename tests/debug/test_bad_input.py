@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -235,12 +236,38 @@ def test_a_session_that_cannot_be_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_of_sessions_that_cannot_be_is_told_before_a_browser_starts(tmp_path: Path) -> None:
+    """One line that says what is in the way."""
+    taken = tmp_path / "taken"
+    taken.touch()
+    no_browser = ("debug", "start", "--trace", str(PASSING), "--browser-path", "/nowhere/chrome")
+
+    for folder in (taken, taken / "below"):
+        said = say(*no_browser, "--sessions-dir", str(folder))
+        assert (said.status, said.out) == (2, "")
+        assert f"--sessions-dir {folder}: wanted a folder, found the file {taken}; choose another" in said.err
+
+    assert list(tmp_path.iterdir()) == [taken]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_of_sessions_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """It stays as it was."""
+    tmp_path.chmod(0o500)
+
+    said = say("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path / "sessions"))
+
+    tmp_path.chmod(0o700)
+    assert said.status == 2
+    assert f"wanted a folder that can be written, found that {tmp_path} cannot" in said.err
+
+
 def test_a_name_is_used_once(shop: Session) -> None:
     """The session that has it goes on undisturbed."""
     said = say("debug", "start", "--trace", str(PASSING), "--session", "s1", "--sessions-dir", str(shop.parent))
 
     assert said.status == 2
-    assert "s1" in said.err
+    assert said.err.startswith("eikon: --session s1: wanted a new id, found one that is taken by ")
     assert json.loads((shop.folder / "session.json").read_text())["pid"] == shop.process.pid
 
 
