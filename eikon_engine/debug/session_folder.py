@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -158,6 +159,16 @@ def demand_name(name: str) -> str:
         message = f"--session: wanted letters, digits, dots, dashes and underscores, up to 64, found {name!r}"
         raise UsageError(message)
     return name
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Have every file and folder that this process makes be for its user alone: copies of them are, too."""
+    before = os.umask(0o777 & ~PRIVATE)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def demand_room(parent: Path, name: str | None) -> None:

@@ -137,6 +137,20 @@ def test_a_session_belongs_to_its_user_alone(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in (folder.root, folder.root.parent)} == {0o700}
 
 
+def test_no_file_of_a_session_is_for_others(at_start: Session) -> None:
+    """A copy of the folder shows nobody what pages showed."""
+    at_start.good("step")
+    at_start.good("checkpoint", "create")
+    at_start.good("inspect")
+    at_start.good("branch", "create", "private")
+
+    below = tuple(at_start.folder.rglob("*"))
+    assert {"session.json", "events.jsonl", "timeline.json", "trace.json", "inspections"} <= {
+        each.name for each in below
+    }
+    assert [each for each in below if each.stat().st_mode & 0o077] == []
+
+
 def test_commands_are_read_in_pieces() -> None:
     """Lines of any cut come whole; empty lines are nothing."""
     data = line(Pause(), "a") + b"\n" + line(Resume(), "b")
