@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from eikon_engine.debug.asked_breakpoint import Places, read_stop
+from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.debug.debugger import Debugger
 from eikon_engine.debug.journey import Journey
 from eikon_engine.debug.lines import LineOptions, open_lines
@@ -31,6 +32,7 @@ from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd, RunStart
 from eikon_engine.outcome.stored import InlineValue
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.wall_clock import fresh_id, utc_now
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.debug.commands import BreakpointAdd, CommandLine
+    from eikon_engine.debug.commands import CommandLine
     from eikon_engine.debug.lines import Lines
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.outcome.events import Ending, JournalLine
@@ -246,7 +248,7 @@ def _heard(lines: Lines, lost: Callable[[], None]) -> Iterator[None]:
 @asynccontextmanager
 async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[SessionFolder]:
     """Keep the folder of a session, with its lock, while it runs; what was discarded goes when it ends well."""
-    begun_at = options.now()
+    begun_at, replay = options.now(), options.lines.replay
     name = options.name or session_id(begun_at, options.new_id()[:_MARK_LENGTH])
     folder = create_session_folder(options.parent, name)
     with held_lock(folder.lock):
@@ -258,9 +260,13 @@ async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[Sessi
             trace_id=bundle.trace.id,
             started_at=begun_at,
             pid=os.getpid(),
-            headless=options.lines.replay.headless,
-            variables=dict(options.lines.replay.variables),
+            headless=replay.headless,
+            variables=dict(replay.variables),
+            timeout_ms=replay.timeout_ms,
+            browser_path=None if replay.browser_path is None else str(replay.browser_path.absolute()),
+            breakpoints=_without_secrets(options.breakpoints, Redactor(replay.secrets)),
             checkpoint_interval=options.marking.interval,
+            keep_checkpoints=options.marking.policy.automatic,
             parked=options.lines.parked,
             from_session=str(options.from_session.root) if options.from_session else None,
         )
@@ -274,6 +280,12 @@ async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[Sessi
             raise
         _write_end(folder, session, options)
         shutil.rmtree(folder.discarded, ignore_errors=True)
+
+
+def _without_secrets(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor) -> tuple[BreakpointAdd, ...]:
+    """Return breakpoints as they may be written down."""
+    plain = [redactor.redact_texts(each.model_dump(mode="json")) for each in breakpoints]
+    return tuple(BreakpointAdd.model_validate(each) for each in plain)
 
 
 def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:

@@ -42,6 +42,7 @@ def made(parent: Path, name: str) -> SessionFolder:
         pid=1,
         headless=True,
         checkpoint_interval=5,
+        keep_checkpoints=20,
         parked=2,
     )
     write_session_file(folder.session, about)
