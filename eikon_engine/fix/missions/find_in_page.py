@@ -34,6 +34,6 @@ def matches(frame: FrameSnapshot, selector: str) -> tuple[Located, ...] | None:
 
 
 def _node(root: DomNode, route: Route) -> DomNode:
-    for kind, place in route:
+    for kind, place in route[1:]:  # the first part is the root
         root = ((root.shadow or ()) if kind == "shadow" else root.children)[place]
     return root

@@ -20,10 +20,11 @@ _NUMBERED: Final = re.compile(r":nth\((\d+)\)")
 def selectors_of(element: Located, document: Sequence[Located], recorded: str) -> tuple[str, ...]:
     """Return the selectors that match `element` alone; first those of the kind that was `recorded`."""
     found = [selector for selector, matches in _names(element, document) if matches == 1]
+    found.sort(key=lambda each: _kind(each) != _kind(recorded))
     path = _by_place(element)
     if path is not None and (element.name or element.text):
         found.append(path)
-    return tuple(sorted(dict.fromkeys(found), key=lambda each: _kind(each) != _kind(recorded)))
+    return tuple(dict.fromkeys(found))
 
 
 def _names(element: Located, document: Sequence[Located]) -> Iterator[tuple[str, int]]:
