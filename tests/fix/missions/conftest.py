@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.trace.actions import Assert, AssertText, Click, Fill, Navigate, SecretRef
+from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
+from tests.browser.pages import serve_pages
+from tests.fix.missions.small_site import SmallSite, set_pages
 from tests.missions.shop import SHOP_PASSWORD, css
 from tests.sites.shop import serve_shop
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.record import MissionRecorder
+    from tests.browser.pages import PageSite
     from tests.sites.shop import ShopServer
 
 SECRETS = {"PASSWORD": SHOP_PASSWORD}
@@ -46,19 +49,8 @@ async def order(mission: MissionRecorder, url: str) -> None:
     await mission.perform(Click(target=css("#place-order")))
 
 
-async def look(mission: MissionRecorder, url: str) -> None:
-    """Look at the prices."""
-    await mission.perform(Navigate(url=f"{url}/prices"))
-
-
-async def demand_label(mission: MissionRecorder, url: str) -> None:
-    """Assert what the button reads."""
-    await mission.perform(Navigate(url=f"{url}/product/1"))
-    await mission.perform(Assert(expectation=AssertText(target=css("#add-to-cart"), text="Add to cart")))
-
-
 MISSIONS: dict[str, Callable[[MissionRecorder, str], Awaitable[None]]] = {
-    each.__name__: each for each in (buy, buy_by_label, order, look, demand_label)
+    each.__name__: each for each in (buy, buy_by_label, order)
 }
 
 
@@ -96,6 +88,20 @@ def shop_and_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[
 def changing(shop_and_folder: tuple[ShopServer, Path], tmp_path: Path) -> Changing:
     """Return the shop with its missions."""
     return Changing(*shop_and_folder, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def pages_and_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[PageSite, Path]]:
+    """Run the small site, and keep what was recorded on it."""
+    with serve_pages() as site:
+        yield site, tmp_path_factory.mktemp("small")
+
+
+@pytest.fixture
+def small(pages_and_folder: tuple[PageSite, Path], tmp_path: Path) -> SmallSite:
+    """Return the small site with its missions, as it was recorded."""
+    set_pages(pages_and_folder[0])
+    return SmallSite(*pages_and_folder, tmp_path)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,7 +12,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from eikon_engine.fix.missions.report import RepairHistory, RepairReport
+from eikon_engine.fix.missions.options import RepairOptions
+from eikon_engine.fix.missions.render import render_repair
+from eikon_engine.fix.missions.repair import repair_trace
+from eikon_engine.fix.missions.report import RepairHistory
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import Certificate, certificate_state
@@ -27,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[3]
 def run_fix_trace(bundle: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run the command on a bundle."""
     return subprocess.run(
-        [sys.executable, "-m", "eikon_engine", "fix", "trace", str(bundle), "--timeout", "1", *options],
+        [sys.executable, "-m", "eikon_engine", "fix", "trace", str(bundle), *options],
         capture_output=True,
         text=True,
         check=False,
@@ -74,13 +78,11 @@ def test_a_changed_label_is_mended_in_place_and_the_old_one_is_kept(changing: Ch
     before = contents(bundle)
     changing.shop.restart("new-label")
 
-    done = run_fix_trace(bundle, "--in-place", "--json")
+    report = asyncio.run(repair_trace(bundle, RepairOptions(in_place=True, runs=2)))
 
-    assert done.returncode == 0, done.stderr
-    report = RepairReport.model_validate_json(done.stdout)
-    assert report.status == "repaired"
+    assert (report.status, report.refusal) == ("repaired", "")
     assert clicked(bundle).selector == 'role=button[name="Add to basket"]'
-    assert (bundle / "certificate.json").exists()
+    assert certificate_state(bundle, open_bundle(bundle).trace).status == "certified"
     aside = bundle.with_name("buy_by_label.before-repair")
     assert report.kept_aside == str(aside)
     assert contents(aside) == before
@@ -92,12 +94,13 @@ def test_a_moved_form_is_shown_as_mended_and_kept_only_when_asked(changing: Chan
     before = contents(bundle)
     changing.shop.restart("moved-button")
 
-    done = run_fix_trace(bundle)
+    report = asyncio.run(repair_trace(bundle, RepairOptions(runs=2)))
 
-    assert done.returncode == 3, done.stderr
-    assert "proof      3 sealed replays: faithful" in done.stderr
-    assert "--output DIR or --in-place keeps" in done.stderr
-    assert '-          "id": "buy-form",' in done.stdout
+    assert (report.status, report.exit_status, report.refusal) == ("proposed", 3, "")
+    shown = render_repair(report)
+    assert "proof      2 sealed replays: faithful" in shown
+    assert "--output DIR or --in-place keeps" in shown
+    assert '-          "id": "buy-form",' in report.diff
     assert contents(bundle) == before
     assert [path.name for path in changing.tmp_path.iterdir()] == ["buy"]
 

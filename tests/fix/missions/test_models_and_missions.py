@@ -21,7 +21,9 @@ from tests.missions.shop import css
 from tests.sites.model_server import answer_text, serve_model
 
 if TYPE_CHECKING:
-    from tests.fix.missions.conftest import Changing
+    from pathlib import Path
+
+    from tests.fix.missions.small_site import SmallSite
 
 STEP = ActionTrace(id="do__attempt_1_action_002", sequence=2, action=Click(target=css("#add")), result=Succeeded())
 
@@ -32,33 +34,33 @@ def answer(selector: object, step: str = STEP.id, **more: object) -> str:
     return json.dumps({"patch_version": 1, "operations": [edit]})
 
 
-def test_a_model_names_what_no_likeness_finds(changing: Changing) -> None:
+def test_a_model_names_what_no_likeness_finds(small: SmallSite, tmp_path: Path) -> None:
     """A button with another id and another label: proposed by the model, recorded anew, certified."""
-    bundle, output = changing.bundle("buy"), changing.tmp_path / "mended"
-    changing.shop.restart("renamed-target")
-    model = Scripted(Completion(text=f"```json\n{answer('#buy-now')}\n```", model="test-1"))
+    bundle, output = small.bundle("order"), tmp_path / "mended"
+    small.change(button="pay", label="Buy the lot")
+    step = "order__attempt_1_action_002"
+    model = Scripted(Completion(text=f"```json\n{answer('#pay', step)}\n```", model="test-1"))
 
-    options = RepairOptions(timeout_ms=500, runs=2, output=output, client=model)
+    options = RepairOptions(runs=2, output=output, client=model)
     report = asyncio.run(repair_trace(bundle, options))
 
     assert (report.status, report.refusal) == ("repaired", "")
     assert [each.proposer for each in report.repairs] == ["model"]
     assert report.repairs[0].reason == "model test-1: it"
-    assert clicked(output).selector == "#buy-now"
+    assert clicked(output).selector == "#pay"
     prompt = model.asked[0].messages[-1].content
-    assert '<button id="buy-now" type="button"> button \'Buy now\'' in prompt
-    assert "#add-to-cart" in prompt
+    assert "<button id=\"pay\"> button 'Buy the lot'" in prompt
+    assert '"#order"' in prompt
 
 
-def test_a_model_is_replayed_with_its_server_stopped(changing: Changing) -> None:
+def test_a_model_is_replayed_with_its_server_stopped(small: SmallSite, tmp_path: Path) -> None:
     """What is asked is the same the second time, so the kept answer is found; that there is no fix is the end."""
-    bundle, kept = changing.bundle("buy"), changing.tmp_path / "responses"
+    bundle, kept = small.bundle("order"), tmp_path / "responses"
+    small.change(button="pay", label="Buy the lot")
     with serve_model(answer_text("NO FIX FOUND: nothing buys any more")) as model:
-        where = ("--model", "gpt-test", "--model-url", f"{model.url}", "--debug-dir", str(kept))
-        changing.shop.restart("renamed-target")
+        where = ("--model", "gpt-test", "--model-url", model.url, "--debug-dir", str(kept))
         first = run_fix_trace(bundle, *where, OPENAI_API_KEY="key")
         assert len(model.asked) == 1
-    changing.shop.restart("renamed-target")
     second = run_fix_trace(bundle, *where, OPENAI_API_KEY="key")
 
     for done in (first, second):
