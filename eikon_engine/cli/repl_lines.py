@@ -12,10 +12,11 @@ import click
 
 from eikon_engine.cli.fix_loop import conclude, run_loop
 from eikon_engine.cli.repl_words import WORDS, Plain, TaskCall, demand_loop, read_choice, read_line
-from eikon_engine.errors import EikonError, RequirementError
+from eikon_engine.errors import EikonError, OutputError, RequirementError
 from eikon_engine.fix.default_tasks import LOOP_TASK, SUMMARIES
 from eikon_engine.fix.session import sessions_folder
 from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.whole_file import cannot_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -135,6 +136,7 @@ def _prompt() -> Callable[[], str]:
 
     Raises:
         RequirementError: its library is not installed.
+        OutputError: the folder of its history cannot be made.
     """
     try:
         from prompt_toolkit import PromptSession
@@ -144,7 +146,10 @@ def _prompt() -> Callable[[], str]:
         message = "the prompt wants the library of the extra \"debug\", found none; pip install 'eikon-engine[debug]'"
         raise RequirementError(message) from error
     home = sessions_folder(Path.home(), os.environ)
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(cannot_write(home, error)) from error
     session: PromptSession[str] = PromptSession(
         completer=NestedCompleter.from_nested_dict(completions()), history=FileHistory(str(home / _HISTORY))
     )

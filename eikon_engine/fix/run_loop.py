@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import RequirementError
+from eikon_engine.errors import RequirementError, UsageError
 from eikon_engine.fix.appliers.blocks import BlocksApplier
 from eikon_engine.fix.conclude import conclude
 from eikon_engine.fix.cycle_log import CycleLog
@@ -95,7 +95,8 @@ def _plan(options: LoopOptions) -> _Plan:
     demand_sensible(options)
     _demand_libraries()
     home = (options.sessions or sessions_folder(Path.home(), os.environ)).resolve()
-    tree = find_tree(options.cwd, (*options.apart, home))
+    tree = find_tree(options.cwd, options.apart)
+    _demand_outside(home, tree)
     demand_relative(tree, options.test_cmd)
     targets = demand_targets(tree, options.target_files)
     also = relative_paths(tree, options.also, "--also")
@@ -104,6 +105,17 @@ def _plan(options: LoopOptions) -> _Plan:
     begun = options.now()
     folder = home / f"{begun:%Y%m%dT%H%M%S}-{options.new_id()[:_ID_LETTERS]}"
     return _Plan(tree=tree, targets=targets, also=also, begun=begun, folder=folder)
+
+
+def _demand_outside(sessions: Path, tree: UserTree) -> None:
+    """Make sure that the copy does not lie in what it is a copy of, where tests would find the settings of both.
+
+    Raises:
+        UsageError: it would.
+    """
+    if sessions.is_relative_to(tree.root):
+        message = f"--sessions-dir: wanted a folder outside of {tree.root}, found {sessions}; choose another"
+        raise UsageError(message)
 
 
 def _first_note(options: LoopOptions, plan: _Plan, copy: WorkCopy, applier: Applier) -> SessionNote:

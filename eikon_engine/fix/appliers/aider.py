@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
-import subprocess
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -22,6 +20,7 @@ from eikon_engine.fix.appliers.difference import difference
 from eikon_engine.fix.appliers.hunks import read_diff
 from eikon_engine.fix.appliers.tree_before import remembered
 from eikon_engine.fix.appliers.write_files import read_bytes
+from eikon_engine.fix.process_group import Program, run_in_group
 from eikon_engine.fix.proposal import ReplaceText, TextFix
 from eikon_engine.outcome.printable import printable
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS: Final = 600.0
 LONGEST_OUTPUT: Final = 64 << 10
-"""Characters of what it said that are kept: the last ones."""
+"""Bytes of what it said that are kept: the last ones."""
 OWN_FILES: Final = ".aider*"
 """How the files are called that Aider keeps for itself; they are no part of a fix."""
 _QUIET: Final = (
@@ -105,36 +104,31 @@ class AiderApplier:
             return self._finish([*command, *_QUIET, *histories, *files], tree, environ)
 
     def _finish(self, command: list[str], tree: Path, environ: dict[str, str]) -> str:
-        """Run it in a group of its own, which ends as a whole."""
-        try:
-            with subprocess.Popen(  # noqa: S603 - the command above
-                command,
-                cwd=tree,
-                env=environ,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            ) as process:
-                output = self._output(process)
-        except OSError as error:
-            message = f"{command[0]}: wanted a program, found one that cannot be run ({error.strerror})"
-            raise ApplierFailedError(message) from error
-        text = printable(output.decode("utf-8", "replace"))[-LONGEST_OUTPUT:]
-        if process.returncode != 0:
-            message = f"aider: wanted success, found exit status {process.returncode}; it said: {_last_line(text)}"
+        """Run it in a group of its own, which ends as a whole; return the end of what it said."""
+        said = bytearray()
+
+        def hear(data: bytes) -> None:
+            said.extend(data)
+            del said[:-LONGEST_OUTPUT]
+
+        program = Program(
+            arguments=command,
+            cwd=tree,
+            environ=environ,
+            timeout_seconds=self.timeout_seconds,
+            stdout=hear,
+            stderr=hear,
+        )
+        ended = run_in_group(program)
+        if ended.ending == "timed_out":
+            message = f"aider: wanted an end within {self.timeout_seconds:g} s, found none; give it more time"
+            raise ApplierFailedError(message)
+        text = printable(said.decode("utf-8", "replace"))
+        if ended.exit_status != 0:
+            found = f"signal {ended.signal}" if ended.exit_status is None else f"exit status {ended.exit_status}"
+            message = f"aider: wanted success, found {found}; it said: {_last_line(text)}"
             raise ApplierFailedError(message)
         return text
-
-    def _output(self, process: subprocess.Popen[bytes]) -> bytes:
-        try:
-            return process.communicate(timeout=self.timeout_seconds)[0]
-        except subprocess.TimeoutExpired as error:
-            message = f"aider: wanted an end within {self.timeout_seconds:g} s, found none; give it more time"
-            raise ApplierFailedError(message) from error
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.fix.appliers.bounds import is_test
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -20,6 +22,7 @@ DEFINES: Final = 50.0
 DEFINES_FAR: Final = 30.0
 TARGET: Final = 30.0
 SAME_FILE: Final = 25.0
+SAME_TESTS: Final = 5.0
 NAMED: Final = 20.0
 OTHER_FAILURE: Final = 15.0
 ALIKE: Final = 20.0
@@ -59,16 +62,22 @@ class Signals:
             yield Reason(weight=DEFINES_FAR, why=f"defines {', '.join(far[:3])}, one step further")
         if any(PurePosixPath(chunk.file).is_relative_to(each) for each in self.targets):
             yield Reason(weight=TARGET, why="target file")
-        if first is not None and chunk.file in {first.file, *(each.file for each in first.frames)}:
-            yield Reason(weight=SAME_FILE, why="file of the failure")
-        if first is not None and chunk.file in self.named:
-            yield Reason(weight=NAMED, why="named by the failure")
+        if first is not None:
+            yield from self._about_file(first, chunk)
         if any(_is_at(each, chunk) for each in self.analysis.others):
             yield Reason(weight=OTHER_FAILURE, why="another test fails here")
         if alike > 0:
             yield Reason(weight=ALIKE * alike, why="same words")
         if chunk.file in self.lately:
             yield Reason(weight=CHANGED_LATELY, why="changed lately")
+
+    def _about_file(self, first: TestFailure, chunk: Chunk) -> Iterator[Reason]:
+        """Yield what holds for all pieces of a file: little in one of tests, whose other tests are seldom to blame."""
+        is_code = not is_test(PurePosixPath(chunk.file))
+        if chunk.file in {first.file, *(each.file for each in first.frames)}:
+            yield Reason(weight=SAME_FILE if is_code else SAME_TESTS, why="file of the failure")
+        if chunk.file in self.named and is_code:
+            yield Reason(weight=NAMED, why="named by the failure")
 
 
 def paths_named(failure: TestFailure | None) -> frozenset[str]:

@@ -113,10 +113,14 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
         ({"target_files": ("../sessions",)}, "--target-file: wanted a path inside"),
         ({"also": ("nowhere",)}, "--also: wanted a file or a folder"),
         ({"cwd": Path("/nowhere")}, "wanted the folder of a project"),
+        ({"sessions": Path("sessions")}, "--sessions-dir: wanted a folder outside of"),
     ],
 )
-def test_what_cannot_be_begun_is_refused(project: Path, tmp_path: Path, chosen: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_begun_is_refused(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: dict[str, Any], message: str
+) -> None:
     """Options that cannot be are told at once, before any test runs."""
+    monkeypatch.chdir(project)
     with bench(tmp_path) as seat, pytest.raises(UsageError, match=message):
         seat.loop(project, **chosen)
 

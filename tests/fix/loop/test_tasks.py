@@ -89,7 +89,10 @@ def test_a_long_step_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(cycle_log, "LONG_SECONDS", 0.05)
     lines: list[str] = []
 
-    options = LoopOptions(test_cmd="sleep 0.3", cwd=tmp_path, sessions=tmp_path / "sessions", tell=lines.append)
+    (tmp_path / "shop").mkdir()
+    options = LoopOptions(
+        test_cmd="sleep 0.3", cwd=tmp_path / "shop", sessions=tmp_path / "sessions", tell=lines.append
+    )
     debug_loop(options, client=EchoClient())
 
     assert sum("system:run_script is still under way after" in line for line in lines) > 1

@@ -1,0 +1,69 @@
+"""Session folders: where they are, and what `eikon fix sessions` says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.completions import EchoClient
+from eikon_engine.fix import debug_loop
+from eikon_engine.fix.loop_options import LoopOptions
+from eikon_engine.fix.session import hold_session, is_alive, sessions_folder
+from eikon_engine.shell import run_command
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({}, "home/.local/state/eikon/fix"),
+        ({"XDG_STATE_HOME": "/state"}, "/state/eikon/fix"),
+        ({"XDG_STATE_HOME": "relative"}, "home/.local/state/eikon/fix"),
+        ({"XDG_STATE_HOME": "/state", "EIKON_FIX_DIR": "/mine"}, "/mine"),
+    ],
+)
+def test_sessions_lie_where_programs_keep_their_state(environ: dict[str, str], expected: str) -> None:
+    """A variable of ours decides, then the one of the desktop, which has to be absolute."""
+    assert sessions_folder(Path("home"), environ) == Path(expected)
+
+
+def test_a_session_is_alive_as_long_as_its_process(tmp_path: Path) -> None:
+    """The lock says so, whoever asks."""
+    folder = tmp_path / "s"
+
+    with hold_session(folder):
+        assert is_alive(folder)
+    assert not is_alive(folder)
+    assert not is_alive(tmp_path / "none")
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_sessions_are_listed_newest_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line each: name, how it ended, where it stood, tree and command."""
+    (tmp_path / "shop").mkdir()
+    for command in ("true", "no-such-test"):
+        options = LoopOptions(test_cmd=command, cwd=tmp_path / "shop", sessions=tmp_path / "s")
+        debug_loop(options, client=EchoClient())
+    first, second = sorted((tmp_path / "s").iterdir(), key=lambda each: each.stat().st_mtime)
+    first.rename(tmp_path / "s" / "20260101T000000-aaaaaa")
+    second.rename(tmp_path / "s" / "20260101T000001-aaaaaa")
+
+    assert run_command(eikon, ["fix", "sessions", "--sessions-dir", str(tmp_path / "s")], "eikon") == 0
+
+    tree = tmp_path / "shop"
+    assert capsys.readouterr().out.splitlines() == [
+        f"20260101T000001-aaaaaa  error        cycle 1  {tree}  no-such-test",
+        f"20260101T000000-aaaaaa  success      cycle 1  {tree}  true",
+    ]
+
+
+def test_a_session_that_cannot_be_read_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What was written by hand, or cut off, is one line and exit status 65."""
+    path = tmp_path / "s" / "one" / "session.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"session_version": 2}', encoding="utf-8")
+
+    assert run_command(eikon, ["fix", "sessions", "--sessions-dir", str(tmp_path / "s")], "eikon") == 65
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"eikon: {path}: wanted the session of a debug loop, found at session_version: ")
