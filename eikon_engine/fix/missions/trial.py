@@ -16,6 +16,7 @@ from eikon_engine.fix.missions.watched_replay import (
 )
 from eikon_engine.fix.missions.way import Refused
 from eikon_engine.trace.patch import apply_patch
+from eikon_engine.trace.redaction import Redactor
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,11 +66,12 @@ async def _record(way: Way, folder: Path) -> ActionError | None:
 
 async def _after_failure(way: Way, error: ActionError) -> Diagnosis:
     """Look on the site at what stopped the recording."""
-    way.options.progress(f"recording anew stopped: {error.message}")
+    told = Redactor(way.options.secrets).text(error.message)
+    way.options.progress(f"recording anew stopped: {told}")
     chosen = replace(options_of_test(way.options), masks=way.masks)
     left = await _compare(way.comparing, chosen)
     if left is None:
-        message = f"the mended mission replays, and could not be recorded anew: {error.message}; try again"
+        message = f"the mended mission replays, and could not be recorded anew: {told}; try again"
         raise Refused(message)
     return left
 

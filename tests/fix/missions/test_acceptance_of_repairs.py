@@ -168,4 +168,4 @@ def test_options_that_make_no_sense_are_refused_before_anything_is_read(
 ) -> None:
     """One run proves nothing, and a recording is nowhere else."""
     with pytest.raises(UsageError, match=told):
-        repair(tmp_path, **options)
+        repair(tmp_path, QUICK, **options)
