@@ -10,6 +10,7 @@ from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
 from eikon_engine.debug.commands import BranchCreate, BranchEdit, BranchInsert, BranchSkip
 from eikon_engine.debug.marking import keep_place
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch
 from eikon_engine.debug.travelling import go_over
 from eikon_engine.errors import BranchError
@@ -86,7 +87,7 @@ def delete(journey: Journey, command: BranchDelete) -> Stand:
     child = next((each.name for each in timeline.branches if each.parent_branch == branch.name), None)
     if child is not None:
         raise BranchError(f"branch delete: {child} begins on {branch.name}; delete {child} first")
-    delete_branch(open_branch(journey.folder.branches / branch.name))
+    delete_branch(open_branch(bundle_path(journey.folder, branch)))
     journey.drop_branch(branch.name)
     journey.tell(BranchDeleted(branch=branch.name))
     return journey.stand
@@ -127,7 +128,7 @@ def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: Bran
         fork_point=entry.id,
         fork_iteration=entry.iteration,
         created=wanted.created,
-        bundle=f"{journey.folder.branches.name}/{command.name}",
+        bundle=f"{journey.folder.branches.name}/{made.bundle.root.name}",
         parent_sha256=made.file.parent_sha256,
         is_live=command.live,
         iteration=entry.iteration,

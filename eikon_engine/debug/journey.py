@@ -12,6 +12,7 @@ from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
@@ -174,7 +175,7 @@ class Journey:
         """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
         self.line = line
         self.timeline = self.timeline.model_copy(update={"active_branch": name})
-        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(self.folder.branches / name))
+        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(bundle_path(self.folder, self.active)))
         self.note_way()
 
     def way_to(self, place: Place) -> Way:
