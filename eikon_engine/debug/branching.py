@@ -52,6 +52,8 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
 async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInsert) -> Stand:
     """Let the active branch do something else from here on; on `main`, a branch is made first.
 
+    What is put in comes in front of the next step, behind what was put in there just before.
+
     Raises:
         BranchError: there is no such step to come, or the name of the new branch is taken.
         TraceFieldError: there is no such field, or the value does not fit it.
@@ -65,8 +67,11 @@ async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInse
         raise BranchError(f"{message}, found the branch {journey.active.name}; leave it out")
     walk = journey.walk
     assert walk is not None  # noqa: S101 - the active branch is not `main`
-    changed, told = _changed(walk.branch, journey.line.iteration, command)
+    here = journey.line.iteration
+    row = max(here, journey.put_in)
+    changed, told = _changed(walk.branch, row if isinstance(command, BranchInsert) else here, command)
     walk.change(changed)
+    journey.put_in = row + _growth(command, row - here)
     journey.note_way()
     journey.tell(BranchChanged(branch=journey.active.name, iteration=journey.line.iteration, change=told))
     return journey.pause("branch", told)
@@ -134,6 +139,17 @@ def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: Bran
         iteration=entry.iteration,
         step_count=len(made.steps),
     )
+
+
+def _growth(command: BranchSkip | BranchEdit | BranchInsert, row: int) -> int:
+    """Say how many steps more there are in a row of those that were put in."""
+    match command:
+        case BranchInsert():
+            return 1
+        case BranchSkip() if row:
+            return -1
+        case _:
+            return 0
 
 
 def _demand_possible(journey: Journey, command: BranchSkip | BranchEdit | BranchInsert) -> None:

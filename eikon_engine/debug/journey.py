@@ -73,6 +73,8 @@ class Journey:
                 ),
             ),
         )
+        self.put_in = 0
+        """Number of the last of the next steps that were put in by hand: what is put in comes behind it."""
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
@@ -174,6 +176,7 @@ class Journey:
     def stand_at(self, line: Line, name: str) -> None:
         """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
         self.line = line
+        self.put_in = 0
         self.timeline = self.timeline.model_copy(update={"active_branch": name})
         self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(bundle_path(self.folder, self.active)))
         self.note_way()

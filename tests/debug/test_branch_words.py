@@ -197,6 +197,21 @@ def test_a_branch_is_deleted(retried: Session) -> None:
     assert not (retried.folder / "branches" / "short-lived").exists()
 
 
+def test_what_is_put_in_comes_in_the_order_in_which_it_was_given(retried: Session) -> None:
+    """In front of the next step, each behind the one before, also where one was left out again or done meanwhile."""
+    retried.good("branch", "create", "in order")
+    for text in ("nothing", "one", "two"):
+        retried.good("branch", "insert", "note", text)
+    retried.good("branch", "skip")
+    retried.good("step")
+    retried.good("branch", "insert", "note", "three", "--perform")
+    labels = [step["label"] for step in retried.timeline()["branches"][-1]["steps"]]
+    retried.good("switch", "retry")
+    retried.good("branch", "delete", "in order")
+
+    assert labels == ["note: one", "note: two", "note: three"]
+
+
 def test_branches_are_named_as_people_name_things(retried: Session) -> None:
     """The seed's own examples, and one that differs from another in case alone."""
     for name in ("alternative approach", "Alternative Approach"):
