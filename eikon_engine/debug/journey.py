@@ -10,6 +10,7 @@ from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.parked import parked_checkpoints
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
 from eikon_engine.debug.step_fields import bundle_path
@@ -78,6 +79,8 @@ class Journey:
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
+        self._parked: frozenset[str] = frozenset()
+        lines.parking.changed = self.note_parked
 
     def begin(self, log: EventLog) -> None:
         """Tell of everything from here on in this log."""
@@ -135,8 +138,18 @@ class Journey:
         Raises:
             OutputError: it cannot be written.
         """
-        self.timeline = timeline
-        self.folder.write_timeline(timeline)
+        self.timeline = timeline.with_parked(self._parked)
+        self.folder.write_timeline(self.timeline)
+
+    def note_parked(self) -> None:
+        """Write down at which checkpoints pages wait now.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        self._parked = parked_checkpoints(self)
+        if self.timeline.with_parked(self._parked) is not self.timeline:
+            self.keep(self.timeline)
 
     def pause(self, reason: PauseReason, detail: str = "") -> Stand:
         """Stand still, and tell of it."""
