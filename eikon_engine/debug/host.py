@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from eikon_engine.debug.asked_breakpoint import Places, read_stop
+from eikon_engine.debug.commands import BranchSave
 from eikon_engine.debug.debugger import Debugger
 from eikon_engine.debug.journey import Journey
 from eikon_engine.debug.lines import LineOptions, open_lines
@@ -204,7 +205,8 @@ class _Serving:
                     exit_status=error.exit_status,
                 )
             )
-            if isinstance(error, BrowserDiedError | OutputError):
+            is_elsewhere = isinstance(command, BranchSave)  # what it cannot write is no file of the session
+            if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
                 self._fail(error)
         else:
             tell(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
