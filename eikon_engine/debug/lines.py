@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.debug.line import open_line
 from eikon_engine.debug.parking import Berth, Parking
-from eikon_engine.debug.state_digest import STATE_LAYERS
+from eikon_engine.debug.state_digest import STANDING_LAYERS, STATE_LAYERS
 from eikon_engine.errors import RewindNotFaithfulError, UsageError
 from eikon_engine.replay.label import step_label
 from eikon_engine.replay.options import ReplayOptions
@@ -48,7 +48,8 @@ class Arrived:
     reexecuted: int
     """How many steps were done again."""
     verified: int
-    """How many digests of layers were compared, and were equal."""
+    """How many digests of layers were compared, and were equal: on the whole way here, and once more when a parked line
+    was taken."""
     duration_ms: float
 
 
@@ -102,13 +103,13 @@ class Lines:
         line = await self._waiting(way, iteration)
         how: RewindWay = "reexecuted" if line is None else "parked"
         line = line or await self.open(way.bundle)
-        done = line.iteration
-        verified = await self._bring(line, way, iteration)
+        done, looked = line.iteration, 0 if how == "reexecuted" else len(STANDING_LAYERS)
+        await self._bring(line, way, iteration)
         return Arrived(
             line=line,
             way=how,
             reexecuted=iteration - done,
-            verified=verified,
+            verified=line.verified + looked,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 
@@ -145,20 +146,20 @@ class Lines:
         await self._bring(line, berth.way, berth.iteration)
         return line
 
-    async def _bring(self, line: Line, way: Way, iteration: int) -> int:
-        """Do what is missing; return how many digests were compared. A line that cannot be brought there is closed."""
+    async def _bring(self, line: Line, way: Way, iteration: int) -> None:
+        """Do what is missing, and count on the line what was compared. One that cannot be brought there is closed."""
         try:
-            verified = _compared(line, way.seen.get(0)) if line.iteration == 0 else 0
-            verified += await _repeat(line, way)
+            if line.iteration == 0 and not line.verified:
+                line.verified = _compared(line, way.seen.get(0))
+            line.verified += await _repeat(line, way)
             while line.iteration < iteration:
                 expected = way.seen.get(line.iteration + 1)
                 async for _ in line.advance(expected):
                     pass
-                verified += _compared(line, expected) + await _repeat(line, way)
+                line.verified += _compared(line, expected) + await _repeat(line, way)
         except BaseException:
             self.parking.leave(line)
             raise
-        return verified
 
 
 @asynccontextmanager

@@ -44,6 +44,8 @@ class Parking:
         self._places = places
         self._lines: list[Line] = []
         """The least recently used first."""
+        self.changed: Callable[[], None] = lambda: None
+        """Told where lines wait now, if that may be elsewhere than before."""
         self._making: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._wanted: tuple[Berth, ...] = ()
@@ -97,6 +99,7 @@ class Parking:
         nearest = max(fitting, key=lambda line: line.iteration, default=None)
         if nearest is not None:
             self._lines.remove(nearest)
+            self.changed()
         return nearest
 
     def add(self, line: Line) -> None:
@@ -110,6 +113,7 @@ class Parking:
         self._lines.append(line)
         while len(self._lines) > self._places:
             self.leave(self._lines.pop(0))
+        self.changed()
 
     def leave(self, line: Line) -> None:
         """Close a line in the background."""
@@ -129,6 +133,7 @@ class Parking:
         await self.end()
         while self._lines:
             self.leave(self._lines.pop())
+        self.changed()
         await asyncio.gather(*self._leaving, return_exceptions=True)
         faults, self._close_faults = self._close_faults, []
         if faults:
@@ -151,6 +156,7 @@ class Parking:
             except EikonError as error:
                 self._hopeless.add(berth.name)
                 self._faults.append(error)
+        self.changed()
 
     def _missing(self, tried: set[tuple[object, ...]]) -> Berth | None:
         """Return the first place at which no line waits; those that do count as used."""
@@ -174,9 +180,12 @@ class Parking:
         return here is not None
 
     def _forget_dead(self) -> None:
-        for line in [each for each in self._lines if not each.is_whole]:
+        dead = [each for each in self._lines if not each.is_whole]
+        for line in dead:
             self._lines.remove(line)
             self.leave(line)
+        if dead:
+            self.changed()
 
 
 async def _closed_late(opening: asyncio.Task[Line]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.errors import OutputError, SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.events import Note
@@ -42,7 +43,7 @@ def take_over(journey: Journey, before: SessionFolder) -> None:
 def _take_branch(journey: Journey, branch: Branch) -> None:
     """Take over one branch, which has come as far as its last checkpoint; `main` stands at its start."""
     is_main = branch.name == MAIN_BRANCH
-    bundle = journey.line.bundle if is_main else open_branch(journey.folder.branches / branch.name).bundle
+    bundle = journey.line.bundle if is_main else open_branch(bundle_path(journey.folder, branch)).bundle
     files = [checkpoint_file(journey.folder.checkpoints, entry.id) for entry in branch.checkpoints]
     saved = [read_checkpoint(path, bundle.trace) for path in files]
     if is_main:

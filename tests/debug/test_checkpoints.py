@@ -156,7 +156,7 @@ def test_going_back_is_told_by_an_event(at_start: Session) -> None:
     event = at_start.events("rewind")[-1]
     assert (event.checkpoint_id, event.iteration, event.branch, event.discarded) == (made, 3, "main", 1)
     assert event.way in {"parked", "reexecuted"}
-    assert event.reexecuted + event.verified > 0 or event.way == "parked"
+    assert event.verified >= 4 * 10
 
 
 def test_what_is_discarded_is_kept_until_the_session_ends(at_start: Session) -> None:
