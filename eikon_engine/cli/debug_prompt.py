@@ -10,7 +10,7 @@ import click
 
 from eikon_engine.cli.debug_completion import completions
 from eikon_engine.cli.debug_words import WORDS
-from eikon_engine.errors import EikonError, SessionEndedError, UsageError
+from eikon_engine.errors import EikonError, InterruptedRunError, SessionEndedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,7 +60,11 @@ class _Reading:
         self._group = click.Group("", commands=dict(WORDS), add_help_option=False, no_args_is_help=False)
 
     def run(self, text: str) -> bool:
-        """Carry out one line, and say whether there is a session for another one."""
+        """Carry out one line, and say whether there is a session for another one.
+
+        Raises:
+            InterruptedRunError: a person or a signal stopped the waiting for an answer.
+        """
         try:
             words = shlex.split(text)
             if words[0] in _LEAVE:
@@ -75,6 +79,8 @@ class _Reading:
             self._say(UsageError(error.format_message()))
         except click.exceptions.Exit:
             pass  # a help text was printed
+        except InterruptedRunError:
+            raise
         except SessionEndedError as error:
             self._say(error)
             return False
