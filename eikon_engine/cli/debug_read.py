@@ -74,7 +74,7 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     if not as_json:
         click.echo(f"\n{event_replay.COMPLETE}")
     if not count:
-        notes.append(f"{path}: no event is that late, or of these types")
+        notes.append(f"{path}: no event is of these types")
     for note in notes:
         click.echo(f"note: {note}", err=True)
 

@@ -16,6 +16,7 @@ from eikon_engine.outcome.read_events import EventsReader, ReadLine
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -41,12 +42,18 @@ class EventReplay:
     from_sequence: int = 0
 
     def told(self, lines: Iterable[ReadLine], wait: Callable[[float], None]) -> Iterator[ReadLine]:
-        """Yield the lines that are to be told, each after the time that passed before it; `wait` takes seconds."""
+        """Yield the lines that are to be told, each after the time that passed before it; `wait` takes seconds.
+
+        Raises:
+            UsageError: the recording ends before the place with which it is to begin.
+        """
         iterations = Iterations()
+        steps = events = 0
         has_begun = False
         before: datetime | None = None
         for read in lines:
             here = max(iterations.at(line.event) for line in read.lines)
+            steps, events = max(steps, here), read.lines[-1].sequence
             has_begun = has_begun or (here >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
             wanted = tuple(line for line in read.lines if not self.types or line.event.type in self.types)
             if not has_begun or not wanted:
@@ -56,6 +63,10 @@ class EventReplay:
                 wait(min(max(passed, 0.0), LONGEST_WAIT_S))
             before = wanted[-1].at
             yield ReadLine(text=read.text, lines=wanted)
+        if not has_begun and (self.from_iteration or self.from_sequence):
+            asked = f"--from-iteration {self.from_iteration}, --from-sequence {self.from_sequence}"
+            message = f"{asked}: wanted a place to begin with, found a recording of {counted(steps, 'step')}"
+            raise UsageError(f"{message} and {counted(events, 'event')}; begin earlier")
 
 
 def parse_speed(text: str) -> float:

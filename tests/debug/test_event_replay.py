@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.debug.event_replay import EventReplay, parse_speed
+from eikon_engine.errors import UsageError
 from eikon_engine.outcome.debug_events import BreakpointContext, BreakpointHit, BreakpointNamed, Paused, Rewound
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import ActionStart, JournalLine, Note, RunEnd, RunStart
@@ -104,7 +105,15 @@ def test_a_replay_starts_from_an_iteration() -> None:
     """What belongs to earlier steps is left out."""
     assert told(EventReplay(from_iteration=2), SESSION)[0] == [5, 6, 7]
     assert told(EventReplay(from_sequence=6), SESSION)[0] == [6, 7]
-    assert told(EventReplay(from_iteration=9), SESSION)[0] == []
+
+
+@pytest.mark.parametrize("late", [EventReplay(from_iteration=4), EventReplay(from_sequence=8)])
+def test_a_replay_from_beyond_the_end_is_refused(late: EventReplay) -> None:
+    """It says how much there is; a filter that lets nothing through is no error."""
+    with pytest.raises(UsageError, match=r"found a recording of 3 steps and 7 events; begin earlier"):
+        told(late, SESSION)
+
+    assert told(EventReplay(types=frozenset({"action"})), SESSION) == ([], [])
 
 
 def test_iterations_follow_a_session_that_went_back() -> None:
