@@ -54,8 +54,11 @@ class _Reading:
     """Carry out lines, one after the other; mutable, because it keeps how it went."""
 
     def __init__(self, folder: SessionFolder, agrees: Callable[[str], bool]) -> None:
+        from eikon_engine.debug.numbering import Numbering
+
         self.status = 0
         self._folder = folder
+        self._numbering = Numbering(folder.events)
         self._agrees = agrees
         self._group = click.Group("", commands=dict(WORDS), add_help_option=False, no_args_is_help=False)
 
@@ -94,8 +97,11 @@ class _Reading:
         from eikon_engine.outcome.event_text import line_text
         from eikon_engine.outcome.events import JournalLine
 
-        if isinstance(line, JournalLine) and is_worth_following(line.event):
-            print(line_text(line))  # noqa: T201 - above the prompt, which takes what is printed
+        if not isinstance(line, JournalLine):
+            return
+        iteration = self._numbering.of(line)
+        if is_worth_following(line.event):
+            print(line_text(line, iteration))  # noqa: T201 - above the prompt, which takes what is printed
 
     def _carry_out(self, asked: Asked) -> None:
         from eikon_engine.debug.asked import Look
