@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import demand_name, open_branch
 from eikon_engine.debug.branches.changes import edit, insert, skip
 from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
 from eikon_engine.debug.commands import BranchCreate, BranchEdit, BranchInsert, BranchSkip
@@ -35,6 +35,7 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
         RewindNotFaithfulError: the place could not be restored; the branch is there, and was not switched to.
     """
     timeline = journey.timeline
+    demand_name(command.name)  # before a checkpoint is made
     if timeline.branch(command.name) is not None:
         message = f"branch create: wanted a new name, found {command.name!r}, which is there already"
         raise BranchError(f"{message}; choose another one, or switch to it")

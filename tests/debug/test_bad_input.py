@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ from tests.debug.conftest import PASSING, TRACES, say, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import FrameType
 
     from tests.debug.conftest import Session
 
@@ -102,6 +104,27 @@ def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
 
     assert said.status == 69
     assert "within 0.05 s, found none" in said.err
+
+
+def test_who_stops_waiting_is_told_that_the_command_stays(tmp_path: Path) -> None:
+    """Ctrl-C ends the waiting, and takes nothing back."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    folder = made(tmp_path, "s1")
+    folder.events.touch()
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with held_lock(folder.lock):
+            said = say("debug", "pause", "--sessions-dir", str(tmp_path))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    assert (said.status, '"pause"' in folder.commands.read_text()) == (130, True)
+    assert "stopped by the user while an answer was waited for; the command stays given" in said.err
 
 
 def test_the_folder_of_sessions_is_found() -> None:
