@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoFixError, StepFailedError
+from eikon_engine.fix.deciding_files import demand_undecided
 from eikon_engine.fix.demands import demand_usable, demand_within, listed, one_line
 from eikon_engine.fix.hand_over import demand_plain_files
 from eikon_engine.fix.judging import judge
@@ -15,6 +16,7 @@ from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
 from eikon_engine.fix.task_result import Verification, failure_of
 from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
+from eikon_engine.fix.work_copy import ABSENT
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -198,6 +200,9 @@ class DebugLoop:
         changes = ground.copy.changes(self._kept, state)
         files = tuple(sorted(change.path for change in changes))
         demand_within(files, ground.targets)
+        if not ground.targets:
+            made = {change.path for change in changes if change.mode_before == ABSENT}
+            demand_undecided(files, made, ground.copy.root, command=self._options.test_cmd, cwd=ground.tree.cwd)
         demand_plain_files(changes)
         diff = ground.copy.diff(self._kept, state)
         application: Application = told.model_copy(update={"files": files, "diff": diff})

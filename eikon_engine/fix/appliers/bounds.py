@@ -11,13 +11,13 @@ from eikon_engine.errors import PatchRejectedError
 from eikon_engine.trace.bundle_path import leads_out
 
 _TEST_NAME: Final = re.compile(
-    r"test_.*\.py|.*_test\.(?:py|go)|.*\.(?:test|spec)\.[cm]?[jt]sx?"
+    r"tests?\.\w+|test[_-].*\.\w+|.*[_-]tests?\.\w+|.*[_-]spec\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs|php)"
     r"|conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|tox\.toml|noxfile\.py|pyproject\.toml|setup\.cfg"
-    r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile"
+    r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile|[Jj]ustfile|[Rr]akefile"
     r"|package\.json|(?:jest|vitest|playwright)\.config\.[cm]?[jt]s|\.mocharc\..*"
 )
 """Tests, what configures them, what starts them, and what Python runs before them."""
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__"})
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from eikon_engine.fix.appliers.aider import AiderApplier
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, everything, make_project, write
 
-FAILS = "cat price.py; exit 1"
+FAILS = "cat $(ls); exit 1"
 """A test command that fails at once, and says what a file holds."""
 
 
@@ -78,7 +78,7 @@ def test_a_tree_that_was_changed_meanwhile_is_not_written_to(project: Path, tmp_
             return GOOD_FIX
 
         seat.model.reply = edit_and_answer
-        result = seat.loop(project, test_cmd="grep -q -- '- rebate' price.py")
+        result = seat.loop(project, test_cmd="grep -qr -- '- rebate' .")
 
     assert result.notes.failure is not None
     assert (result.notes.failure.step, result.notes.failure.code) == ("fix:hand_over", "tree-changed")
@@ -91,7 +91,7 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
     with bench(tmp_path, GOOD_FIX) as seat:
         result = seat.loop(
             project,
-            test_cmd="grep -q -- '- rebate' price.py && sleep 60; exit 1",
+            test_cmd="grep -qr -- '- rebate' . && sleep 60; exit 1",
             timeout_seconds=1.0,
             max_cycles=1,
         )

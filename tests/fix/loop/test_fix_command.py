@@ -20,7 +20,7 @@ from tests.sites.model_server import Asked, answer_text, serve_model
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = (sys.executable, "-c", "from eikon_engine.cli.main import main; main()", "fix")
-FAILS = "cat price.py; grep -q -- '- rebate' price.py"
+FAILS = "cat $(ls); grep -qr -- '- rebate' ."
 
 
 @pytest.fixture
@@ -125,7 +125,7 @@ def test_a_killed_loop_leaves_the_tree_and_says_where_it_stood(project: Path, tm
     reached, go_on = threading.Event(), threading.Event()
     mark = tmp_path / "mark"
     os.mkfifo(mark)
-    hangs = f"grep -q -- '- rebate' price.py || exit 1; echo $$ > '{mark}'; sleep 60"
+    hangs = f"grep -qr -- '- rebate' . || exit 1; echo $$ > '{mark}'; sleep 60"
 
     def answer(_asked: Asked) -> str:
         reached.set()
