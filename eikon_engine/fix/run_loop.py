@@ -14,6 +14,7 @@ from eikon_engine.fix.appliers.blocks import BlocksApplier
 from eikon_engine.fix.conclude import conclude
 from eikon_engine.fix.cycle_log import CycleLog
 from eikon_engine.fix.default_tasks import default_tasks
+from eikon_engine.fix.links import demand_links_inside
 from eikon_engine.fix.loop import DebugLoop, Ground
 from eikon_engine.fix.loop_options import LoopOptions, demand_sensible
 from eikon_engine.fix.session import Session, SessionNote, hold_session, sessions_folder
@@ -22,6 +23,7 @@ from eikon_engine.fix.user_tree import (
     demand_clean,
     demand_relative,
     demand_targets,
+    files_of,
     find_tree,
     relative_paths,
 )
@@ -102,6 +104,7 @@ def _plan(options: LoopOptions) -> _Plan:
     also = relative_paths(tree, options.also, "--also")
     if not options.allow_dirty:
         demand_clean(tree)
+    demand_links_inside(tree.root, files_of(tree, also))
     begun = options.now()
     folder = home / f"{begun:%Y%m%dT%H%M%S}-{options.new_id()[:_ID_LETTERS]}"
     return _Plan(tree=tree, targets=targets, also=also, begun=begun, folder=folder)
