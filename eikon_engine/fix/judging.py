@@ -19,12 +19,11 @@ def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
     """
     if after.passed:
         return "passed"
-    old = {failure.id for failure in before.failures}
-    new = {failure.id for failure in after.failures}
+    old, new = before.failing, after.failing
     if any(not _is_known(failure, old) for failure in new):
         return "broke_more"
     return "helped" if new and new != old and run.ended == "exited" else "no_help"
 
 
-def _is_known(failure: str, old: set[str]) -> bool:
+def _is_known(failure: str, old: frozenset[str]) -> bool:
     return failure in old or failure.partition("::")[0] in old

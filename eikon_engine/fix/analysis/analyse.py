@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LARGEST_READ: Final = 4 << 20
 """Bytes of one output that are searched: the first and the last half of them."""
 MOST_FAILURES: Final = 200
-"""Failures that are listed; the summary counts all."""
+"""Failures that are listed; of the others the ids are, by which fixes are judged."""
 
 
 def analyse(output: TestOutput) -> Analysis:
@@ -52,6 +52,7 @@ def analyse(output: TestOutput) -> Analysis:
         passed=False,
         first=first,
         others=tuple(others[: MOST_FAILURES - 1]),
+        unlisted=tuple(dict.fromkeys(each.id for each in others[MOST_FAILURES - 1 :])),
         summary=_summary(run, first, 1 + len(others)),
     )
 

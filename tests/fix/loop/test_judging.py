@@ -47,6 +47,17 @@ def test_only_fewer_of_the_same_failures_are_help(
     assert judge(analysis(*before), analysis(*after), run()) == expected
 
 
+def test_failures_that_are_too_many_to_be_listed_count() -> None:
+    """One of 300 failures is gone: what fills its place in the list is nothing new, and what is new is seen."""
+    ids = [f"t{number}" for number in range(300)]
+
+    def long(every: list[str]) -> Analysis:
+        return analysis(*every[:200]).model_copy(update={"unlisted": tuple(every[200:])})
+
+    assert judge(long(ids), long(ids[1:]), run()) == "helped"
+    assert judge(long(ids), long([*ids[1:], "other"]), run()) == "broke_more"
+
+
 def test_a_run_that_was_cut_off_is_no_help() -> None:
     """Fewer failures count only where all could have shown."""
     assert judge(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
