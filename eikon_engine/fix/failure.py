@@ -56,6 +56,9 @@ class Analysis(Record):
     others: tuple[TestFailure, ...] = ()
     unlisted: tuple[str, ...] = ()
     """Ids of the failures that are too many to be told here."""
+    other_tests: tuple[str, ...] | None = None
+    """Of a run that stopped before all its tests had run, and whose report tells it: the ids of those that ran and did
+    not fail. None for any other run."""
     summary: str
     """One line for people."""
 

@@ -58,6 +58,30 @@ def test_failures_that_are_too_many_to_be_listed_count() -> None:
     assert judge(long(ids), long([*ids[1:], "other"]), run()) == "broke_more"
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((("b",), ("a",)), (("c",), ("a", "b")), "helped"),
+        ((("b",), ("a",)), (("a",), ()), "broke_more"),
+        ((("b",), ("a",)), (("c",), ("a",)), "no_help"),
+        ((("b",), ("a",)), (("b",), ("a",)), "no_help"),
+        ((("b",), ("a",)), (("c",), None), "helped"),
+        ((("m.py",), ()), (("m.py::c",), ()), "helped"),
+        ((("m.py",), ()), (("n.py::c",), ("m.py::b",)), "helped"),
+        ((("m.py",), ()), (("n.py",), ()), "no_help"),
+    ],
+)
+def test_a_run_that_stops_at_a_failure_has_tests_it_did_not_come_to(
+    before: tuple[tuple[str, ...], tuple[str, ...]],
+    after: tuple[tuple[str, ...], tuple[str, ...] | None],
+    expected: str,
+) -> None:
+    """One of them that fails now is nothing new; what failed is mended only if it ran, and what passed still has to."""
+    first, second = (analysis(*ids).model_copy(update={"other_tests": others}) for ids, others in (before, after))
+
+    assert judge(first, second, run()) == expected
+
+
 def test_a_run_that_was_cut_off_is_no_help() -> None:
     """Fewer failures count only where all could have shown."""
     assert judge(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"
