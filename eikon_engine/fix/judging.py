@@ -25,9 +25,8 @@ def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
     old, new = before.failing, after.failing
     if any(not _is_known(failure, old) and _had_run(failure, before) for failure in new):
         return "broke_more"
-    gone = old - new
-    if after.other_tests is not None:
-        gone = {failure for failure in gone if _runs(failure, after.other_tests, new)}
+    others = after.other_tests
+    gone = [failure for failure in old - new if others is None or _runs(failure, others, new)]
     return "helped" if new and gone and run.ended == "exited" else "no_help"
 
 

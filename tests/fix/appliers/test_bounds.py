@@ -28,6 +28,10 @@ from eikon_engine.fix.appliers.bounds import Bounds
         "file.py/below.py",
         "link.py",
         "linked/x.py",
+        "é" * 200 + ".py",
+        "a/" * 600 + "b.py",
+        "x" * 400,
+        "\ud83d.py",
     ],
 )
 @pytest.mark.parametrize("targets", [(), ("",), (".",)])
