@@ -45,6 +45,8 @@ class Ground:
     """Relative to the tree."""
     needs_edits: bool
     """See `Applier.needs_edits`."""
+    warnings: tuple[str, ...] = ()
+    """What makes a result less than it seems, and is known before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +88,8 @@ class DebugLoop:
         self._analysis: Analysis | None = None
         self._pending: _Pending | None = None
         self._attempts: list[Attempt] = []
-        self._warnings: list[str] = []
+        self._warnings = list(ground.warnings)
+        self._is_own_told = False
         self._closing: tuple[TestRun, Analysis] | None = None
 
     def run(self) -> LoopEnd:
@@ -137,9 +140,10 @@ class DebugLoop:
         """Warn once of tests that read the user's tree, which no fix reaches before the end."""
         ground = self._ground
         named = own_files_named(run, ground.session, ground.tree.root, ground.copy.root)
-        if named and not self._warnings:
+        if named and not self._is_own_told:
+            self._is_own_told = True
             self._warnings.append(warning_of(named, ground.tree.root))
-            self._log.tell(f"warning: {self._warnings[0]}")
+            self._log.tell(f"warning: {self._warnings[-1]}")
 
     def _weigh(self, run: TestRun, analysis: Analysis) -> bool:
         """Keep the pending fix if it helped, else take it back; return whether the tests passed."""

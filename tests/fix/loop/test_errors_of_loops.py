@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,8 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
     ("chosen", "message"),
     [
         ({"test_cmd": "  "}, "--test-cmd: wanted a command"),
+        ({"test_cmd": "cat \udcff"}, "--test-cmd: wanted text in UTF-8"),
+        ({"target_files": ("\udcff.py",)}, "--target-file: wanted text in UTF-8"),
         ({"max_cycles": 0}, "--max-cycles: wanted 1 or more, found 0"),
         ({"timeout_seconds": 0.0}, "--timeout: wanted more than 0 seconds, found 0"),
         ({"timeout_seconds": float("nan")}, "--timeout: wanted more than 0 seconds"),
@@ -153,6 +156,18 @@ def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path:
     (warning,) = result.notes.warnings
     assert warning.startswith(f"the tests name price.py of {project} itself, not of the copy")
     assert f"warning: {warning}" in (seat.session / "summary.txt").read_text(encoding="utf-8")
+
+
+def test_a_name_that_is_not_utf_8_is_no_obstacle(project: Path, tmp_path: Path) -> None:
+    """Such a file is copied, and not shown to the model; a warning tells of it."""
+    (project / os.fsdecode(b"pr\xffice.py")).write_text("PRICE = 'price rebate total'\n", encoding="utf-8")
+
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd="cat $(ls); grep -qr -- '- rebate' .", allow_dirty=True)
+
+    assert result.notes.outcome == "success"
+    (warning,) = result.notes.warnings
+    assert warning == r"1 file with a name that is not UTF-8 cannot be shown to a model: 'pr\udcffice.py'"
 
 
 def test_a_dirty_tree_is_begun_with_where_that_is_asked_for(project: Path, tmp_path: Path) -> None:
