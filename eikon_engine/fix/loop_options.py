@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,6 +76,6 @@ def demand_sensible(options: LoopOptions) -> None:
     if options.max_cycles < 1:
         message = f"--max-cycles: wanted 1 or more, found {options.max_cycles}; correct it"
         raise UsageError(message)
-    if not options.timeout_seconds > 0:
-        message = f"--timeout: wanted more than 0 seconds, found {options.timeout_seconds:g}; correct it"
+    if not 0 < options.timeout_seconds < math.inf:
+        message = f"--timeout: wanted a number of seconds above 0, found {options.timeout_seconds:g}; correct it"
         raise UsageError(message)

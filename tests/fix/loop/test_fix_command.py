@@ -70,6 +70,16 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
     [
         (("--test-cmd", "nope-nope"), 2, "eikon: system:run_script: nope-nope: wanted a command that can be run"),
         (("--test-cmd", FAILS, "--max-cycles", "0"), 2, "eikon: --max-cycles: wanted 1 or more, found 0"),
+        (
+            ("--test-cmd", FAILS, "--timeout", "inf"),
+            2,
+            "eikon: --timeout: wanted a number of seconds above 0, found inf",
+        ),
+        (
+            ("--test-cmd", FAILS, "--timeout", "nan"),
+            2,
+            "eikon: --timeout: wanted a number of seconds above 0, found nan",
+        ),
         (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1", "--model", "m"), 69, "completion-unreachable"),
         (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1"), 78, "wanted the name of a model"),
         (("--test-cmd", FAILS, "--append"), 2, "--append wants the folder of the responses"),
