@@ -73,12 +73,12 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
         (
             ("--test-cmd", FAILS, "--timeout", "inf"),
             2,
-            "eikon: --timeout: wanted a number of seconds above 0, found inf",
+            "--timeout: wanted a number of seconds above 0, found inf",
         ),
         (
             ("--test-cmd", FAILS, "--timeout", "nan"),
             2,
-            "eikon: --timeout: wanted a number of seconds above 0, found nan",
+            "--timeout: wanted a number of seconds above 0, found nan",
         ),
         (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1", "--model", "m"), 69, "completion-unreachable"),
         (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1"), 78, "wanted the name of a model"),
