@@ -219,6 +219,14 @@ def test_a_session_that_cannot_be_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_who_acts_by_hand_wants_a_window(shop: Session) -> None:
+    """Whoever has none has nothing to act in."""
+    said = shop("branch", "record", "begin")
+
+    assert said.status == 2
+    assert "--no-headless" in said.err
+
+
 def test_a_name_is_used_once(shop: Session) -> None:
     """The session that has it goes on undisturbed."""
     said = say("debug", "start", "--trace", str(PASSING), "--session", "s1", "--sessions-dir", str(shop.parent))
