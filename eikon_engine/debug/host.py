@@ -85,7 +85,8 @@ class Ended:
 async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], None]) -> Ended:
     """Run a session until it is quit, or stopped by a signal; `begun` is told where its files are.
 
-    Nothing is written before the mission can begin.
+    Nothing is written before the mission can begin; where it cannot begin with what an earlier session left, nothing
+    stays.
 
     Raises:
         NetworkPartMissingError: the bundle has no recorded network to seal the session with.
@@ -106,14 +107,21 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
         for each in options.breakpoints:
             if each.on == "selector":
                 await demand_selector(line.session, str(each.value))
-        async with _files(options, bundle) as folder:
+        has_begun = anyio.Event()
+        async with _files(options, bundle, has_begun) as folder:
             journey = Journey(folder, lines, line, options.now)
             for stop in stops:
                 journey.table = journey.table.add(stop)[0]
             await journey.look_for_selectors()
             debugger = Debugger(journey, places, options.marking)
             with EventLog(folder.root, options.now, readers=options.readers) as log:
-                return await _logged(debugger, log, options, lambda: begun(folder))
+                return await _logged(debugger, log, options, lambda: _begin(folder, has_begun, begun))
+
+
+def _begin(folder: SessionFolder, has_begun: anyio.Event, begun: Callable[[SessionFolder], None]) -> None:
+    """Take note that a session has begun, and tell of it."""
+    has_begun.set()
+    begun(folder)
 
 
 async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, begun: Callable[[], None]) -> Ended:
@@ -248,12 +256,12 @@ def _heard(lines: Lines, lost: Callable[[], None]) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[SessionFolder]:
+async def _files(options: SessionOptions, bundle: Bundle, has_begun: anyio.Event) -> AsyncIterator[SessionFolder]:
     """Keep the folder of a session, with its lock, while it runs; what was discarded goes when it ends well."""
     begun_at = options.now()
     name = options.name or session_id(begun_at, options.new_id()[:_MARK_LENGTH])
     folder = create_session_folder(options.parent, name)
-    with held_lock(folder.lock):
+    with _removed_unless(has_begun, folder), held_lock(folder.lock):
         session = SessionFile(
             id=name,
             mission_id=bundle.trace.mission_id,
@@ -283,6 +291,17 @@ async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[Sessi
 def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
     """Say that somebody ended the session: by a command, or by a signal."""
     write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
+
+
+@contextmanager
+def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[None]:
+    """Leave nothing of a session that could not begin: its name is free for another try."""
+    try:
+        yield
+    except BaseException:
+        if not has_begun.is_set():
+            shutil.rmtree(folder.root, ignore_errors=True)
+        raise
 
 
 def _named(number: signal.Signals) -> tuple[str, ...]:

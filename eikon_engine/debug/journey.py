@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.failed import failed_steps
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
@@ -119,7 +121,7 @@ class Journey:
     @property
     def verdict(self) -> Verdict | None:
         """Return what the branch has come to so far; None before the first step."""
-        return worst(map(verdict_of, self.line.outcomes)) if self.line.outcomes else None
+        return worst(self._verdicts()) if self.line.outcomes else None
 
     @property
     def stand(self) -> Stand:
@@ -258,11 +260,18 @@ class Journey:
         """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
         operations = self.walk.branch.file.patch.operations if self.walk is not None else ()
         learnt = {each.action for each in operations if isinstance(each, SetObservation)}
-        for planned, event in zip(self.line.steps[fork:], self.line.outcomes[fork:], strict=False):
+        done = zip(self.line.steps, self._verdicts(), strict=False)
+        for planned, verdict in islice(done, fork, None):
             yield StepEntry(
                 iteration=planned.position,
                 id=planned.step.id,
                 label=step_label(planned.step),
-                verdict=verdict_of(event),
+                verdict=verdict,
                 is_new=planned.step.id in learnt,
             )
+
+    def _verdicts(self) -> tuple[Verdict, ...]:
+        """Return what the steps that are done came to; one that failed when it was new failed, whenever it is done."""
+        failed = frozenset[str]() if self.walk is None else failed_steps(self.walk.branch)
+        done = zip(self.line.steps, self.line.outcomes, strict=False)
+        return tuple("diverged" if planned.step.id in failed else verdict_of(event) for planned, event in done)
