@@ -153,7 +153,8 @@ class Lines:
     async def _bring(self, line: Line, way: Way, iteration: int) -> int:
         """Do what is missing; return how many digests were compared. A line that cannot be brought there is closed."""
         try:
-            verified = _compared(line, way.seen.get(0)) if line.iteration == 0 else 0
+            is_fresh = line.iteration == 0 and not line.touched
+            verified = _compared(line, way.seen.get(0)) if is_fresh else 0
             verified += await _repeat(line, way)
             while line.iteration < iteration:
                 expected = way.seen.get(line.iteration + 1)
