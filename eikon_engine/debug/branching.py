@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import demand_name, open_branch
 from eikon_engine.debug.branches.changes import edit, insert, skip
 from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
 from eikon_engine.debug.commands import BranchCreate, BranchEdit, BranchInsert, BranchSkip
 from eikon_engine.debug.marking import keep_place
 from eikon_engine.debug.passing import holder
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch
 from eikon_engine.debug.travelling import go_over
 from eikon_engine.errors import BranchError
@@ -35,6 +36,7 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
         RewindNotFaithfulError: the place could not be restored; the branch is there, and was not switched to.
     """
     timeline = journey.timeline
+    demand_name(command.name)  # before a checkpoint is made
     if timeline.branch(command.name) is not None:
         message = f"branch create: wanted a new name, found {command.name!r}, which is there already"
         raise BranchError(f"{message}; choose another one, or switch to it")
@@ -56,6 +58,8 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
 async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInsert) -> Stand:
     """Let the active branch do something else from here on; on `main`, a branch is made first.
 
+    What is put in comes in front of the next step, behind what was put in there just before.
+
     Raises:
         BranchError: there is no such step to come, or the name of the new branch is taken.
         TraceFieldError: there is no such field, or the value does not fit it.
@@ -69,8 +73,11 @@ async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInse
         raise BranchError(f"{message}, found the branch {journey.active.name}; leave it out")
     walk = journey.walk
     assert walk is not None  # noqa: S101 - the active branch is not `main`
-    changed, told = _changed(walk.branch, journey.line.iteration, command)
+    here = journey.line.iteration
+    row = max(here, journey.put_in)
+    changed, told = _changed(walk.branch, row if isinstance(command, BranchInsert) else here, command)
     walk.change(changed)
+    journey.put_in = row + _growth(command, row - here)
     journey.note_way()
     journey.tell(BranchChanged(branch=journey.active.name, iteration=journey.line.iteration, change=told))
     return journey.pause("branch", told)
@@ -91,7 +98,7 @@ def delete(journey: Journey, command: BranchDelete) -> Stand:
     child = next((each.name for each in timeline.branches if each.parent_branch == branch.name), None)
     if child is not None:
         raise BranchError(f"branch delete: {child} begins on {branch.name}; delete {child} first")
-    delete_branch(open_branch(journey.folder.branches / branch.name))
+    delete_branch(open_branch(bundle_path(journey.folder, branch)))
     journey.drop_branch(branch.name)
     journey.tell(BranchDeleted(branch=branch.name))
     return journey.stand
@@ -132,13 +139,24 @@ def _fork(journey: Journey, parent: Branch, entry: CheckpointEntry, command: Bra
         fork_point=entry.id,
         fork_iteration=entry.iteration,
         created=wanted.created,
-        bundle=f"{journey.folder.branches.name}/{command.name}",
+        bundle=f"{journey.folder.branches.name}/{made.bundle.root.name}",
         parent_sha256=made.file.parent_sha256,
         is_live=command.live,
         iteration=entry.iteration,
         step_count=len(made.steps),
         evaluations=tuple(each.entry for each in saved.evaluations),
     )
+
+
+def _growth(command: BranchSkip | BranchEdit | BranchInsert, row: int) -> int:
+    """Say how many steps more there are in a row of those that were put in."""
+    match command:
+        case BranchInsert():
+            return 1
+        case BranchSkip() if row:
+            return -1
+        case _:
+            return 0
 
 
 def _demand_possible(journey: Journey, command: BranchSkip | BranchEdit | BranchInsert) -> None:

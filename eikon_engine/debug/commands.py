@@ -48,7 +48,7 @@ class Inspect(Record):
 
     type: Literal["inspect"] = "inspect"
     what: Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"] = "all"
-    page: int = 0
+    page: int = Field(default=0, ge=0)
 
 
 class Locate(Record):
@@ -56,7 +56,7 @@ class Locate(Record):
 
     type: Literal["locate"] = "locate"
     selector: str
-    page: int = 0
+    page: int = Field(default=0, ge=0)
     frame: str = ""
 
 
@@ -65,7 +65,7 @@ class Evaluate(Record):
 
     type: Literal["evaluate"] = "evaluate"
     expression: str
-    page: int = 0
+    page: int = Field(default=0, ge=0)
     frame: str = ""
 
 
@@ -179,12 +179,15 @@ class BranchEdit(Record):
 
 
 class BranchInsert(Record):
-    """Put an action in front of the next step. On `main`, this makes a branch."""
+    """Put an action in front of the next step, behind those that were put in just before.
+
+    On `main`, this makes a branch.
+    """
 
     type: Literal["branch_insert"] = "branch_insert"
     action: Action
     perform: bool = False
-    """Whether it is performed at once."""
+    """Whether it is performed at once, with those that were put in just before."""
     name: str | None = None
     reason: str = "given by hand"
 

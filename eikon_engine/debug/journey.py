@@ -10,9 +10,11 @@ from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.parked import parked_checkpoints
 from eikon_engine.debug.passing import holder
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
 from eikon_engine.debug.way import steps_of, trace_sha256
 from eikon_engine.errors import SessionError
@@ -74,9 +76,13 @@ class Journey:
                 ),
             ),
         )
+        self.put_in = 0
+        """Number of the last of the next steps that were put in by hand: what is put in comes behind it."""
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
+        self._parked: frozenset[str] = frozenset()
+        lines.parking.changed = self.note_parked
 
     def begin(self, log: EventLog) -> None:
         """Tell of everything from here on in this log."""
@@ -134,8 +140,18 @@ class Journey:
         Raises:
             OutputError: it cannot be written.
         """
-        self.timeline = timeline
-        self.folder.write_timeline(timeline)
+        self.timeline = timeline.with_parked(self._parked)
+        self.folder.write_timeline(self.timeline)
+
+    def note_parked(self) -> None:
+        """Write down at which checkpoints pages wait now.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        self._parked = parked_checkpoints(self)
+        if self.timeline.with_parked(self._parked) is not self.timeline:
+            self.keep(self.timeline)
 
     def pause(self, reason: PauseReason, detail: str = "") -> Stand:
         """Stand still, and tell of it."""
@@ -175,8 +191,9 @@ class Journey:
     def stand_at(self, line: Line, name: str) -> None:
         """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
         self.line = line
+        self.put_in = 0
         self.timeline = self.timeline.model_copy(update={"active_branch": name})
-        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(self.folder.branches / name))
+        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(bundle_path(self.folder, self.active)))
         self.note_way()
 
     def way_to(self, place: Place) -> Way:

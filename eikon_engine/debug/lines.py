@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.line import open_line
 from eikon_engine.debug.parking import Berth, Parking
-from eikon_engine.debug.state_digest import STATE_LAYERS
+from eikon_engine.debug.state_digest import STANDING_LAYERS, STATE_LAYERS
 from eikon_engine.errors import RewindNotFaithfulError, UsageError
 from eikon_engine.replay.label import step_label
 from eikon_engine.replay.options import ReplayOptions
@@ -53,7 +53,8 @@ class Arrived:
     reexecuted: int
     """How many steps were done again."""
     verified: int
-    """How many digests of layers were compared, and were equal."""
+    """How many digests of layers were compared, and were equal: on the whole way here, and once more when a parked line
+    was taken."""
     duration_ms: float
 
 
@@ -107,13 +108,13 @@ class Lines:
         line = await self._waiting(way, iteration)
         how: RewindWay = "reexecuted" if line is None else "parked"
         line = line or await self.open(way.bundle)
-        done = line.iteration
-        verified = await self._bring(line, way, iteration)
+        done, looked = line.iteration, 0 if how == "reexecuted" else len(STANDING_LAYERS)
+        await self._bring(line, way, iteration)
         return Arrived(
             line=line,
             way=how,
             reexecuted=iteration - done,
-            verified=verified,
+            verified=line.verified + looked,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 
@@ -150,21 +151,20 @@ class Lines:
         await self._bring(line, berth.way, berth.iteration)
         return line
 
-    async def _bring(self, line: Line, way: Way, iteration: int) -> int:
-        """Do what is missing; return how many digests were compared. A line that cannot be brought there is closed."""
+    async def _bring(self, line: Line, way: Way, iteration: int) -> None:
+        """Do what is missing, and count on the line what was compared. One that cannot be brought there is closed."""
         try:
-            is_fresh = line.iteration == 0 and not line.touched
-            verified = _compared(line, way.seen.get(0)) if is_fresh else 0
-            verified += await _repeat(line, way)
+            if line.iteration == 0 and not line.verified and not line.touched:
+                line.verified = _compared(line, way.seen.get(0))
+            line.verified += await _repeat(line, way)
             while line.iteration < iteration:
                 expected = way.seen.get(line.iteration + 1)
                 async for _ in line.advance(expected):
                     pass
-                verified += _compared(line, expected) + await _repeat(line, way)
+                line.verified += _compared(line, expected) + await _repeat(line, way)
         except BaseException:
             self.parking.leave(line)
             raise
-        return verified
 
 
 @asynccontextmanager

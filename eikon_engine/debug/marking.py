@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import Event
 
 DEFAULT_INTERVAL: Final = 5
+LONGEST_LABEL: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +43,13 @@ async def create(journey: Journey, label: str) -> Marked:
     """Make a checkpoint where the session stands, since somebody asked for it.
 
     Raises:
-        UsageError: the label is one by which another checkpoint is found.
+        UsageError: the label is not one line of text, or one by which another checkpoint is found.
         OutputError: it cannot be written.
     """
+    if len(label) > LONGEST_LABEL or not label.isprintable() or label != label.strip():
+        found = repr(label) if len(label) <= LONGEST_LABEL else f"{len(label)} characters"
+        message = f"checkpoint create: wanted one line as a label, of at most {LONGEST_LABEL} printable characters"
+        raise UsageError(f"{message} without blanks around it, found {found}; choose another one")
     taken = next((each for _, each in journey.timeline.checkpoints() if label and label in {each.label, each.id}), None)
     if taken is not None:
         message = f"checkpoint create: wanted a new label, found {label!r}, which is that of {taken.id}"

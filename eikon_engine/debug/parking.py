@@ -34,6 +34,11 @@ class Berth:
         asked = tuple(each.asked for each in self.way.evaluations if each.iteration <= self.iteration)
         return self.iteration, self.way.key(self.iteration), asked, self.way.seen.get(self.iteration)
 
+    @property
+    def is_behind_a_wait(self) -> bool:
+        """Say whether JavaScript has to be run on the way there that was not over in time."""
+        return any(each.overdue for each in self.way.evaluations if each.iteration <= self.iteration)
+
 
 class Parking:
     """Keep lines at places, and make them while nothing else goes on; mutable, because it is a running thing."""
@@ -44,6 +49,8 @@ class Parking:
         self._places = places
         self._lines: list[Line] = []
         """The least recently used first."""
+        self.changed: Callable[[], None] = lambda: None
+        """Told where lines wait now, if that may be elsewhere than before."""
         self._making: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._wanted: tuple[Berth, ...] = ()
@@ -67,9 +74,12 @@ class Parking:
         return any(line.iteration == iteration and leads_to(line, way, iteration) for line in self._lines)
 
     def begin(self, berths: Sequence[Berth]) -> None:
-        """Make lines for the first of these places in the background, as many as there is room for."""
+        """Make lines for the first of these places in the background, as many as there is room for.
+
+        None is brought past JavaScript that was not over in time: it would keep the browser from whoever needs it.
+        """
         self._forget_dead()
-        self._wanted = tuple(berths)[: self._places]
+        self._wanted = tuple(each for each in berths if not each.is_behind_a_wait)[: self._places]
         if self._making is not None and self._making.done():
             self._making.result()
             self._making = None
@@ -97,6 +107,7 @@ class Parking:
         nearest = max(fitting, key=lambda line: line.iteration, default=None)
         if nearest is not None:
             self._lines.remove(nearest)
+            self.changed()
         return nearest
 
     def add(self, line: Line) -> None:
@@ -110,6 +121,7 @@ class Parking:
         self._lines.append(line)
         while len(self._lines) > self._places:
             self.leave(self._lines.pop(0))
+        self.changed()
 
     def leave(self, line: Line) -> None:
         """Close a line in the background."""
@@ -129,6 +141,7 @@ class Parking:
         await self.end()
         while self._lines:
             self.leave(self._lines.pop())
+        self.changed()
         await asyncio.gather(*self._leaving, return_exceptions=True)
         faults, self._close_faults = self._close_faults, []
         if faults:
@@ -151,6 +164,7 @@ class Parking:
             except EikonError as error:
                 self._hopeless.add(berth.name)
                 self._faults.append(error)
+        self.changed()
 
     def _missing(self, tried: set[tuple[object, ...]]) -> Berth | None:
         """Return the first place at which no line waits; those that do count as used."""
@@ -174,9 +188,12 @@ class Parking:
         return here is not None
 
     def _forget_dead(self) -> None:
-        for line in [each for each in self._lines if not each.is_whole]:
+        dead = [each for each in self._lines if not each.is_whole]
+        for line in dead:
             self._lines.remove(line)
             self.leave(line)
+        if dead:
+            self.changed()
 
 
 async def _closed_late(opening: asyncio.Task[Line]) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.passing import holder, on_the_way, reachable, shared, until
 from eikon_engine.errors import BranchError, CheckpointMissingError, UsageError
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline
     from eikon_engine.debug.way import Way
+
+_NAMED: Final = 2
+"""Checkpoints that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +71,20 @@ def find_checkpoint(timeline: Timeline, name: str, what: str) -> tuple[Branch, C
         case [only]:
             return only
         case []:
-            known = ", ".join(entry.id + (f" {entry.label!r}" if entry.label else "") for _, entry in every[-5:])
-            there = f"there are {known}" if known else "there is none"
-            raise CheckpointMissingError(f"{what}: wanted a checkpoint of the session, found {name!r}; {there}")
+            message = f"{what}: wanted a checkpoint of the session, found {name!r}; {_known(every)}"
+            raise CheckpointMissingError(message)
         case _:
             ids = " and ".join(entry.id for _, entry in labelled)
             raise UsageError(f"{what}: wanted one checkpoint, found {ids} with the label {name!r}; name one by its id")
+
+
+def _known(every: Sequence[tuple[Branch, CheckpointEntry]]) -> str:
+    """Name the last checkpoints, for who looked for another one."""
+    if not every:
+        return "there is none"
+    named = ", ".join(repr(entry.label) if entry.label else entry.id for _, entry in every[-_NAMED:])
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return f"there {'is' if len(every) == 1 else 'are'} {named}{more}; eikon debug checkpoint list shows all"
 
 
 def demand_branch(timeline: Timeline, name: str, what: str) -> Branch:

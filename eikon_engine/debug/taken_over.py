@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint
 from eikon_engine.debug.passing import holder, is_passed
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.errors import OutputError, SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.events import Note
@@ -52,7 +53,7 @@ def verify(before: SessionFolder, bundle: Bundle) -> None:
         message = f"{before.timeline}: wanted a session on {mission}"
         raise SessionError(f"{message}, found one on {timeline.mission_id}; restore the file")
     bundles = {
-        each.name: bundle if each.name == MAIN_BRANCH else open_branch(before.branches / each.name).bundle
+        each.name: bundle if each.name == MAIN_BRANCH else open_branch(bundle_path(before, each)).bundle
         for each in timeline.branches
     }
     for owner, entry in timeline.checkpoints():
@@ -67,7 +68,7 @@ def _take_branch(journey: Journey, timeline: Timeline, branch: Branch) -> None:
     else:
         last = _last(timeline, branch)
         begun = read_checkpoint(checkpoint_file(journey.folder.checkpoints, last))
-        journey.ways[branch.name] = begun.way(open_branch(journey.folder.branches / branch.name).bundle)
+        journey.ways[branch.name] = begun.way(open_branch(bundle_path(journey.folder, branch)).bundle)
         here = branch.model_copy(
             update={
                 "iteration": begun.iteration,

@@ -12,7 +12,7 @@ from eikon_engine.outcome.outcomes import Verdict
 from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 TIMELINE_VERSION: Literal[1] = 1
 
@@ -55,7 +55,7 @@ class CheckpointEntry(Record):
     parted_after: int | None = None
     """After how many steps its branch does others since it was made: the branches that begin there have its steps."""
     is_parked: bool = False
-    """Whether a page waits there, so that going back is quick."""
+    """Whether a page waits there now, so that going back is quick; none does once the session is over."""
 
 
 class Branch(Record):
@@ -112,6 +112,22 @@ class Timeline(Record):
         known = self.branch(branch.name) is not None
         kept = tuple(branch if each.name == branch.name else each for each in self.branches)
         return self.model_copy(update={"branches": kept if known else (*kept, branch)})
+
+    def with_parked(self, ids: Collection[str]) -> Timeline:
+        """Return the timeline with pages that wait at the checkpoints of these ids, and at no other ones."""
+        if all(entry.is_parked == (entry.id in ids) for _, entry in self.checkpoints()):
+            return self
+        branches = tuple(
+            branch.model_copy(
+                update={
+                    "checkpoints": tuple(
+                        entry.model_copy(update={"is_parked": entry.id in ids}) for entry in branch.checkpoints
+                    )
+                }
+            )
+            for branch in self.branches
+        )
+        return self.model_copy(update={"branches": branches})
 
     def checkpoints(self) -> Iterator[tuple[Branch, CheckpointEntry]]:
         """Yield all checkpoints with their branches, in order."""
