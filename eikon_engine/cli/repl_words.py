@@ -95,7 +95,8 @@ def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
         return LoopChoice.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        message = f"--{first['loc'][0]}: {first['msg'][:1].lower()}{first['msg'][1:]}, found {_shown(first['input'])}; correct it"
+        told = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        message = f"--{first['loc'][0]}: {told}, found {_shown(first['input'])}; correct it"
         raise UsageError(message) from error
 
 
