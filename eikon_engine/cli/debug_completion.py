@@ -61,7 +61,7 @@ def _values(
     elif path == ("breakpoint", "add"):
         yield from () if given else BREAKPOINT_TYPES
     elif path in _BRANCHES:
-        yield from (branch.name for branch in _timeline(folder))
+        yield from (shlex.quote(branch.name) for branch in _timeline(folder))
     elif path in _CHECKPOINTS or (option is not None and option.name == "checkpoint"):
         for branch in _timeline(folder):
             for entry in branch.checkpoints:

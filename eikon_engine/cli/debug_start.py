@@ -124,7 +124,7 @@ def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
     from eikon_engine.debug.session_folder import private_files
     from eikon_engine.errors import InterruptedRunError
 
-    options = _options(chosen, () if attach else (_show,))
+    options = _options(chosen, () if attach else (_shown(),))
     with private_files():
         if attach:
             from eikon_engine.cli.debug_attached import run_attached
@@ -226,10 +226,17 @@ def _say_how(folder: SessionFolder) -> None:
     click.echo(f"or from a prompt: eikon debug attach --session {folder.name}; Ctrl-C here ends it")
 
 
-def _show(line: JournalLine) -> None:
-    """Print what happens, as far as somebody at this terminal wants to see it."""
+def _shown() -> Callable[[JournalLine], None]:
+    """Return what prints what happens, as far as somebody at this terminal wants to see it."""
+    from eikon_engine.debug.numbering import Numbering
     from eikon_engine.debug.shown_result import is_worth_following
     from eikon_engine.outcome.event_text import line_text
 
-    if is_worth_following(line.event):
-        click.echo(line_text(line))
+    numbering = Numbering()
+
+    def show(line: JournalLine) -> None:
+        iteration = numbering.of(line)
+        if is_worth_following(line.event):
+            click.echo(line_text(line, iteration))
+
+    return show

@@ -87,13 +87,13 @@ def _edit_word(fields: tuple[str, ...], iteration: int | None, name: str | None,
 @branch_words.command("insert", context_settings=HELP)
 @click.argument("kind", metavar="ACTION")
 @click.argument("fields", nargs=-1, metavar="[VALUE|FIELD=VALUE]…")
-@click.option("--perform", is_flag=True, help="Perform it at once.")
+@click.option("--perform", is_flag=True, help="Perform it at once, and those put in before it.")
 @_NAME
 @click.option("--reason", default="given by hand", show_default=True, help=_REASON)
 def _insert_word(kind: str, fields: tuple[str, ...], name: str | None, reason: str, *, perform: bool) -> Asked:
     """Put an action in front of the next step: `fill '#name' Ada`, `click '#pay'`, `press Enter`.
 
-    On `main`, this makes a branch.
+    Several in a row come in the order in which they are given. On `main`, this makes a branch.
     """
     from eikon_engine.debug.asked import plainly
     from eikon_engine.debug.commands import BranchInsert

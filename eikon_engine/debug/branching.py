@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import demand_name, open_branch
 from eikon_engine.debug.branches.changes import edit, insert, skip
 from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
 from eikon_engine.debug.commands import BranchCreate, BranchEdit, BranchInsert, BranchSkip
 from eikon_engine.debug.marking import keep_place
+from eikon_engine.debug.passing import holder
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch
 from eikon_engine.debug.travelling import go_over
 from eikon_engine.errors import BranchError
@@ -34,22 +36,29 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
         RewindNotFaithfulError: the place could not be restored; the branch is there, and was not switched to.
     """
     timeline = journey.timeline
+    demand_name(command.name)  # before a checkpoint is made
     if timeline.branch(command.name) is not None:
         message = f"branch create: wanted a new name, found {command.name!r}, which is there already"
         raise BranchError(f"{message}; choose another one, or switch to it")
     journey.settle()
     if command.checkpoint is None:
-        owner, entry = await keep_place(journey)
+        _, entry = await keep_place(journey)
+        parent = journey.active  # its steps to come may be other ones than those of a branch that it left here
     else:
         owner, entry = find_checkpoint(timeline, command.checkpoint, "branch create")
-    new = _fork(journey, owner, entry, command)
+        parent = holder(timeline, owner, entry)
+    new = _fork(journey, parent, entry, command)
     journey.keep(journey.timeline.with_branch(new))
-    journey.tell(BranchCreated(name=new.name, fork_point=entry.id, parent_branch=owner.name, iteration=entry.iteration))
+    journey.tell(
+        BranchCreated(name=new.name, fork_point=entry.id, parent_branch=parent.name, iteration=entry.iteration)
+    )
     return await _over(journey, new)
 
 
 async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInsert) -> Stand:
     """Let the active branch do something else from here on; on `main`, a branch is made first.
+
+    What is put in comes in front of the next step, behind what was put in there just before.
 
     Raises:
         BranchError: there is no such step to come, or the name of the new branch is taken.
@@ -64,8 +73,11 @@ async def change(journey: Journey, command: BranchSkip | BranchEdit | BranchInse
         raise BranchError(f"{message}, found the branch {journey.active.name}; leave it out")
     walk = journey.walk
     assert walk is not None  # noqa: S101 - the active branch is not `main`
-    changed, told = _changed(walk.branch, journey.line.iteration, command)
+    here = journey.line.iteration
+    row = max(here, journey.put_in)
+    changed, told = _changed(walk.branch, row if isinstance(command, BranchInsert) else here, command)
     walk.change(changed)
+    journey.put_in = row + _growth(command, row - here)
     journey.note_way()
     journey.tell(BranchChanged(branch=journey.active.name, iteration=journey.line.iteration, change=told))
     return journey.pause("branch", told)
@@ -86,7 +98,7 @@ def delete(journey: Journey, command: BranchDelete) -> Stand:
     child = next((each.name for each in timeline.branches if each.parent_branch == branch.name), None)
     if child is not None:
         raise BranchError(f"branch delete: {child} begins on {branch.name}; delete {child} first")
-    delete_branch(open_branch(journey.folder.branches / branch.name))
+    delete_branch(open_branch(bundle_path(journey.folder, branch)))
     journey.drop_branch(branch.name)
     journey.tell(BranchDeleted(branch=branch.name))
     return journey.stand
@@ -107,32 +119,44 @@ async def _over(journey: Journey, branch: Branch) -> Stand:
     return journey.pause("branch", branch.name)
 
 
-def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: BranchCreate) -> Branch:
+def _fork(journey: Journey, parent: Branch, entry: CheckpointEntry, command: BranchCreate) -> Branch:
     """Make the bundle of a branch, and the way to where it begins."""
-    saved = journey.saved_checkpoint(owner, entry)
+    saved = journey.saved_checkpoint(parent, entry)
     wanted = Fork(
         name=command.name,
-        parent=owner.name,
+        parent=parent.name,
         fork_point=entry.id,
         iteration=entry.iteration,
         created=journey.now(),
         is_live=command.live,
         variables=dict(journey.lines.replay.variables),
     )
-    made = fork(journey.ways[owner.name].bundle, journey.folder.branches, wanted)
+    made = fork(journey.ways[parent.name].bundle, journey.folder.branches, wanted)
     journey.ways[command.name] = saved.way(made.bundle)
     return Branch(
         name=command.name,
-        parent_branch=owner.name,
+        parent_branch=parent.name,
         fork_point=entry.id,
         fork_iteration=entry.iteration,
         created=wanted.created,
-        bundle=f"{journey.folder.branches.name}/{command.name}",
+        bundle=f"{journey.folder.branches.name}/{made.bundle.root.name}",
         parent_sha256=made.file.parent_sha256,
         is_live=command.live,
         iteration=entry.iteration,
         step_count=len(made.steps),
+        evaluations=tuple(each.entry for each in saved.evaluations),
     )
+
+
+def _growth(command: BranchSkip | BranchEdit | BranchInsert, row: int) -> int:
+    """Say how many steps more there are in a row of those that were put in."""
+    match command:
+        case BranchInsert():
+            return 1
+        case BranchSkip() if row:
+            return -1
+        case _:
+            return 0
 
 
 def _demand_possible(journey: Journey, command: BranchSkip | BranchEdit | BranchInsert) -> None:

@@ -12,7 +12,7 @@ from pydantic import JsonValue, ValidationError
 from eikon_engine.debug.commands import Command, CommandLine
 from eikon_engine.debug.find_session import has_ended
 from eikon_engine.debug.mailbox import append_command
-from eikon_engine.errors import EventsError, SessionEndedError, SessionError
+from eikon_engine.errors import EventsError, InterruptedRunError, SessionEndedError, SessionError
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.events import JournalLine
 from eikon_engine.outcome.stored import ValueFolder
@@ -29,6 +29,7 @@ _POLL_S: Final = 0.01
 _CHUNK: Final = 1 << 16
 _LIFE_SIGN_S: Final = 0.25
 """How often it is asked whether the session lives."""
+_STAYS_GIVEN: Final = "the command stays given, and is carried out in its turn"
 
 
 class Newest:
@@ -114,6 +115,7 @@ class Client:
             OutputError: the command file cannot be written.
             SessionError: the session found no command in the line that was appended.
             EventsError: the events cannot be read.
+            InterruptedRunError: a person or a signal stopped the waiting.
         """
         self._demand_alive()
         newest = Newest(self.folder.events)
@@ -121,7 +123,12 @@ class Client:
             name = self.new_id()
             given = CommandLine(id=name, at=self.now(), command=command)
             number = append_command(self.folder.commands, given)
-            return self._answer(newest, _Asked(name, number, command), timeout_s)
+            try:
+                return self._answer(newest, _Asked(name, number, command), timeout_s)
+            except KeyboardInterrupt as stop:
+                stopper = InterruptedRunError.stopper(stop)
+                message = f"{command.type}: stopped by {stopper} while an answer was waited for; {_STAYS_GIVEN}"
+                raise InterruptedRunError(message) from stop
         finally:
             newest.close()
 
@@ -148,7 +155,7 @@ class Client:
             if deadline is not None and now >= deadline:
                 raise SessionEndedError(
                     f"{what}: wanted an answer of session {self.folder.name} within {timeout_s:g} s, found "
-                    "none; the command stays given"
+                    f"none; {_STAYS_GIVEN}"
                 )
             nothing.wait(_POLL_S)
 

@@ -179,12 +179,15 @@ class BranchEdit(Record):
 
 
 class BranchInsert(Record):
-    """Put an action in front of the next step. On `main`, this makes a branch."""
+    """Put an action in front of the next step, behind those that were put in just before.
+
+    On `main`, this makes a branch.
+    """
 
     type: Literal["branch_insert"] = "branch_insert"
     action: Action
     perform: bool = False
-    """Whether it is performed at once."""
+    """Whether it is performed at once, with those that were put in just before."""
     name: str | None = None
     reason: str = "given by hand"
 

@@ -131,7 +131,7 @@ class Debugger:
                 if not perform:
                     return stand
                 with self._under_way(command):
-                    return await self._going(commands.Step())
+                    return await self._going(commands.Step(count=journey.put_in - journey.line.iteration))
             case commands.BranchRecord(change="begin"):
                 return await begin_by_hand(journey, command)
             case commands.BranchRecord(change=change):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from eikon_engine.debug.asked_breakpoint import Places, read_stop
-from eikon_engine.debug.commands import BreakpointAdd
+from eikon_engine.debug.commands import BranchSave, BreakpointAdd
 from eikon_engine.debug.debugger import Debugger
 from eikon_engine.debug.journey import Journey
 from eikon_engine.debug.lines import LineOptions, open_lines
@@ -25,7 +25,7 @@ from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.session_file import SessionFile, write_session_file
 from eikon_engine.debug.session_folder import create_session_folder, demand_room, session_id
 from eikon_engine.debug.session_lock import held_lock
-from eikon_engine.debug.taken_over import take_over
+from eikon_engine.debug.taken_over import take_over, verify
 from eikon_engine.errors import BrowserDiedError, EikonError, InterruptedRunError, NetworkPartMissingError, OutputError
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.event_log import EventLog
@@ -86,7 +86,8 @@ class Ended:
 async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], None]) -> Ended:
     """Run a session until it is quit, or stopped by a signal; `begun` is told where its files are.
 
-    Nothing is written before the mission can begin.
+    Nothing is written before the mission can begin; where it cannot begin with what an earlier session left, nothing
+    stays.
 
     Raises:
         NetworkPartMissingError: the bundle has no recorded network to seal the session with.
@@ -98,6 +99,8 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
     if bundle.trace.network is None:
         message = f"{bundle.root}: a debug session wants a recorded network, the trace has none; record it with eikon"
         raise NetworkPartMissingError(message)
+    if options.from_session is not None:
+        verify(options.from_session, bundle)
     async with open_lines(bundle, options.lines) as lines:
         line = await lines.open(bundle)
         places = Places.of(line.plan, [skill.name for skill in options.lines.replay.skills])
@@ -105,14 +108,21 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
         for each in options.breakpoints:
             if each.on == "selector":
                 await demand_selector(line.session, str(each.value))
-        async with _files(options, bundle) as folder:
+        has_begun = anyio.Event()
+        async with _files(options, bundle, has_begun) as folder:
             journey = Journey(folder, lines, line, options.now)
             for stop in stops:
                 journey.table = journey.table.add(stop)[0]
             await journey.look_for_selectors()
             debugger = Debugger(journey, places, options.marking)
             with EventLog(folder.root, options.now, readers=options.readers) as log:
-                return await _logged(debugger, log, options, lambda: begun(folder))
+                return await _logged(debugger, log, options, lambda: _begin(folder, has_begun, begun))
+
+
+def _begin(folder: SessionFolder, has_begun: anyio.Event, begun: Callable[[SessionFolder], None]) -> None:
+    """Take note that a session has begun, and tell of it."""
+    has_begun.set()
+    begun(folder)
 
 
 async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, begun: Callable[[], None]) -> Ended:
@@ -208,7 +218,8 @@ class _Serving:
                     exit_status=error.exit_status,
                 )
             )
-            if isinstance(error, BrowserDiedError | OutputError):
+            is_elsewhere = isinstance(command, BranchSave)  # what it cannot write is no file of the session
+            if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
                 self._fail(error)
         else:
             tell(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
@@ -246,12 +257,12 @@ def _heard(lines: Lines, lost: Callable[[], None]) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[SessionFolder]:
+async def _files(options: SessionOptions, bundle: Bundle, has_begun: anyio.Event) -> AsyncIterator[SessionFolder]:
     """Keep the folder of a session, with its lock, while it runs; what was discarded goes when it ends well."""
     begun_at, replay = options.now(), options.lines.replay
     name = options.name or session_id(begun_at, options.new_id()[:_MARK_LENGTH])
     folder = create_session_folder(options.parent, name)
-    with held_lock(folder.lock):
+    with _removed_unless(has_begun, folder), held_lock(folder.lock):
         session = SessionFile(
             id=name,
             mission_id=bundle.trace.mission_id,
@@ -291,6 +302,17 @@ def _without_secrets(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor)
 def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
     """Say that somebody ended the session: by a command, or by a signal."""
     write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
+
+
+@contextmanager
+def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[None]:
+    """Leave nothing of a session that could not begin: its name is free for another try."""
+    try:
+        yield
+    except BaseException:
+        if not has_begun.is_set():
+            shutil.rmtree(folder.root, ignore_errors=True)
+        raise
 
 
 def _named(number: signal.Signals) -> tuple[str, ...]:

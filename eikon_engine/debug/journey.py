@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.failed import failed_steps
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.parked import parked_checkpoints
+from eikon_engine.debug.passing import holder
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
+from eikon_engine.debug.way import steps_of, trace_sha256
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
 from eikon_engine.outcome.events import verdict_of
@@ -72,9 +78,13 @@ class Journey:
                 ),
             ),
         )
+        self.put_in = 0
+        """Number of the last of the next steps that were put in by hand: what is put in comes behind it."""
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
+        self._parked: frozenset[str] = frozenset()
+        lines.parking.changed = self.note_parked
 
     def begin(self, log: EventLog) -> None:
         """Tell of everything from here on in this log."""
@@ -111,7 +121,7 @@ class Journey:
     @property
     def verdict(self) -> Verdict | None:
         """Return what the branch has come to so far; None before the first step."""
-        return worst(map(verdict_of, self.line.outcomes)) if self.line.outcomes else None
+        return worst(self._verdicts()) if self.line.outcomes else None
 
     @property
     def stand(self) -> Stand:
@@ -132,8 +142,18 @@ class Journey:
         Raises:
             OutputError: it cannot be written.
         """
-        self.timeline = timeline
-        self.folder.write_timeline(timeline)
+        self.timeline = timeline.with_parked(self._parked)
+        self.folder.write_timeline(self.timeline)
+
+    def note_parked(self) -> None:
+        """Write down at which checkpoints pages wait now.
+
+        Raises:
+            OutputError: it cannot be written.
+        """
+        self._parked = parked_checkpoints(self)
+        if self.timeline.with_parked(self._parked) is not self.timeline:
+            self.keep(self.timeline)
 
     def pause(self, reason: PauseReason, detail: str = "") -> Stand:
         """Stand still, and tell of it."""
@@ -173,8 +193,9 @@ class Journey:
     def stand_at(self, line: Line, name: str) -> None:
         """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
         self.line = line
+        self.put_in = 0
         self.timeline = self.timeline.model_copy(update={"active_branch": name})
-        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(self.folder.branches / name))
+        self.walk = None if name == MAIN_BRANCH else Walk(line, open_branch(bundle_path(self.folder, self.active)))
         self.note_way()
 
     def way_to(self, place: Place) -> Way:
@@ -185,17 +206,16 @@ class Journey:
         """
         if place.checkpoint is None:
             return self.way.until(place.iteration)
-        owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
-        return self.saved_checkpoint(owner, place.checkpoint).way(self.way.bundle)
+        return self.saved_checkpoint(self.active, place.checkpoint).way(self.way.bundle)
 
-    def saved_checkpoint(self, owner: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
-        """Read a checkpoint of a branch, and prove that nothing of it was changed.
+    def saved_checkpoint(self, branch: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
+        """Read a checkpoint on the way of a branch, and prove that nothing of it was changed.
 
         Raises:
             CheckpointError: something was, or it is lost.
         """
         path = checkpoint_file(self.folder.checkpoints, entry.id)
-        return read_checkpoint(path, self.ways[owner.name].bundle.trace)
+        return read_checkpoint(path, self.ways[branch.name].bundle.trace)
 
     def drop_branch(self, name: str) -> None:
         """Forget a branch, and its checkpoints."""
@@ -218,19 +238,40 @@ class Journey:
                 "iteration": line.iteration,
                 "step_count": line.step_count,
                 "steps": tuple(self._entries(fork)),
+                "evaluations": tuple(each.entry for each in line.evaluations),
+                "checkpoints": tuple(self._parted(each) for each in self.active.checkpoints),
                 "verdict": self.verdict if line.next is None else None,
             }
         )
+
+    def _parted(self, entry: CheckpointEntry) -> CheckpointEntry:
+        """Note in a checkpoint before which the active branch stands whether the steps to it were changed."""
+        trace = self.way.bundle.trace
+        if self.walk is None or entry.iteration <= self.line.iteration:
+            return entry
+        parted = None
+        if entry.steps_sha256 != trace_sha256(trace, entry.iteration):
+            kept = self.ways[holder(self.timeline, self.active, entry, is_parted=True).name].bundle.trace
+            pairs = zip(steps_of(trace), steps_of(kept), strict=False)
+            parted = next((done for done, (mine, its) in enumerate(pairs) if mine != its), self.line.iteration)
+        return entry.model_copy(update={"parted_after": parted})
 
     def _entries(self, fork: int) -> Iterator[StepEntry]:
         """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
         operations = self.walk.branch.file.patch.operations if self.walk is not None else ()
         learnt = {each.action for each in operations if isinstance(each, SetObservation)}
-        for planned, event in zip(self.line.steps[fork:], self.line.outcomes[fork:], strict=False):
+        done = zip(self.line.steps, self._verdicts(), strict=False)
+        for planned, verdict in islice(done, fork, None):
             yield StepEntry(
                 iteration=planned.position,
                 id=planned.step.id,
                 label=step_label(planned.step),
-                verdict=verdict_of(event),
+                verdict=verdict,
                 is_new=planned.step.id in learnt,
             )
+
+    def _verdicts(self) -> tuple[Verdict, ...]:
+        """Return what the steps that are done came to; one that failed when it was new failed, whenever it is done."""
+        failed = frozenset[str]() if self.walk is None else failed_steps(self.walk.branch)
+        done = zip(self.line.steps, self.line.outcomes, strict=False)
+        return tuple("diverged" if planned.step.id in failed else verdict_of(event) for planned, event in done)

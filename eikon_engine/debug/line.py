@@ -61,6 +61,8 @@ class Line:
         self.evaluations: tuple[Evaluation, ...] = ()
         self.given: GivenAsAsked | None = None
         """What was given as it was asked for since the line left its recording; None on it."""
+        self.verified = 0
+        """How many digests of layers were compared while it was brought to where it stands, and were equal."""
         self.closing = AsyncExitStack()
         """What belongs to the line, and ends with it."""
         self._answers = answers_of(bundle)

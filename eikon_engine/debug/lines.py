@@ -6,17 +6,18 @@ import asyncio
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.line import open_line
 from eikon_engine.debug.parking import Berth, Parking
-from eikon_engine.debug.state_digest import STATE_LAYERS
+from eikon_engine.debug.state_digest import STANDING_LAYERS, STATE_LAYERS
 from eikon_engine.errors import RewindNotFaithfulError, UsageError
 from eikon_engine.replay.label import step_label
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run import find_for, verify_bundle
 from eikon_engine.replay.worker_for import browser_for
+from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from eikon_engine.debug.way import Evaluation, Way
     from eikon_engine.outcome.debug_events import RewindWay
     from eikon_engine.trace.bundle import Bundle
+
+
+_BRIEF: Final = 80
+"""Letters of an expression, or of what it gave, in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +53,8 @@ class Arrived:
     reexecuted: int
     """How many steps were done again."""
     verified: int
-    """How many digests of layers were compared, and were equal."""
+    """How many digests of layers were compared, and were equal: on the whole way here, and once more when a parked line
+    was taken."""
     duration_ms: float
 
 
@@ -102,13 +108,13 @@ class Lines:
         line = await self._waiting(way, iteration)
         how: RewindWay = "reexecuted" if line is None else "parked"
         line = line or await self.open(way.bundle)
-        done = line.iteration
-        verified = await self._bring(line, way, iteration)
+        done, looked = line.iteration, 0 if how == "reexecuted" else len(STANDING_LAYERS)
+        await self._bring(line, way, iteration)
         return Arrived(
             line=line,
             way=how,
             reexecuted=iteration - done,
-            verified=verified,
+            verified=line.verified + looked,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
 
@@ -145,20 +151,20 @@ class Lines:
         await self._bring(line, berth.way, berth.iteration)
         return line
 
-    async def _bring(self, line: Line, way: Way, iteration: int) -> int:
-        """Do what is missing; return how many digests were compared. A line that cannot be brought there is closed."""
+    async def _bring(self, line: Line, way: Way, iteration: int) -> None:
+        """Do what is missing, and count on the line what was compared. One that cannot be brought there is closed."""
         try:
-            verified = _compared(line, way.seen.get(0)) if line.iteration == 0 else 0
-            verified += await _repeat(line, way)
+            if line.iteration == 0 and not line.verified and not line.touched:
+                line.verified = _compared(line, way.seen.get(0))
+            line.verified += await _repeat(line, way)
             while line.iteration < iteration:
                 expected = way.seen.get(line.iteration + 1)
                 async for _ in line.advance(expected):
                     pass
-                verified += _compared(line, expected) + await _repeat(line, way)
+                line.verified += _compared(line, expected) + await _repeat(line, way)
         except BaseException:
             self.parking.leave(line)
             raise
-        return verified
 
 
 @asynccontextmanager
@@ -184,8 +190,20 @@ async def _repeat(line: Line, way: Way) -> int:
     verified = 0
     while (again := _due(line, way)) is not None:
         evaluation = await line.evaluate(again.expression, again.page, again.frame)
+        if (evaluation.result, evaluation.error) != (again.result, again.error):
+            raise RewindNotFaithfulError(_other_result(again, evaluation))
         verified += _demand_equal(line, evaluation.state, again.state)
     return verified
+
+
+def _other_result(before: Evaluation, now: Evaluation) -> str:
+    wanted, found = (each.error or _brief(canonical_json(each.result)) for each in (before, now))
+    what = f"{_brief(before.expression)!r}, run by hand at {before.iteration},"
+    return f"wanted {what} to give what it gave before, {wanted}, found {found}; rewind to before it was run"
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1]}…"
 
 
 def _due(line: Line, way: Way) -> Evaluation | None:

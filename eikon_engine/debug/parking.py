@@ -49,6 +49,8 @@ class Parking:
         self._places = places
         self._lines: list[Line] = []
         """The least recently used first."""
+        self.changed: Callable[[], None] = lambda: None
+        """Told where lines wait now, if that may be elsewhere than before."""
         self._making: asyncio.Task[None] | None = None
         self._leaving: set[asyncio.Task[None]] = set()
         self._wanted: tuple[Berth, ...] = ()
@@ -105,6 +107,7 @@ class Parking:
         nearest = max(fitting, key=lambda line: line.iteration, default=None)
         if nearest is not None:
             self._lines.remove(nearest)
+            self.changed()
         return nearest
 
     def add(self, line: Line) -> None:
@@ -118,6 +121,7 @@ class Parking:
         self._lines.append(line)
         while len(self._lines) > self._places:
             self.leave(self._lines.pop(0))
+        self.changed()
 
     def leave(self, line: Line) -> None:
         """Close a line in the background."""
@@ -137,6 +141,7 @@ class Parking:
         await self.end()
         while self._lines:
             self.leave(self._lines.pop())
+        self.changed()
         await asyncio.gather(*self._leaving, return_exceptions=True)
         faults, self._close_faults = self._close_faults, []
         if faults:
@@ -159,6 +164,7 @@ class Parking:
             except EikonError as error:
                 self._hopeless.add(berth.name)
                 self._faults.append(error)
+        self.changed()
 
     def _missing(self, tried: set[tuple[object, ...]]) -> Berth | None:
         """Return the first place at which no line waits; those that do count as used."""
@@ -182,9 +188,12 @@ class Parking:
         return here is not None
 
     def _forget_dead(self) -> None:
-        for line in [each for each in self._lines if not each.is_whole]:
+        dead = [each for each in self._lines if not each.is_whole]
+        for line in dead:
             self._lines.remove(line)
             self.leave(line)
+        if dead:
+            self.changed()
 
 
 async def _closed_late(opening: asyncio.Task[Line]) -> None:

@@ -10,6 +10,7 @@ from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.save import save_patch, save_trace
 from eikon_engine.debug.place_in_timeline import demand_branch
 from eikon_engine.debug.results import Saved
+from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.errors import BranchError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 
@@ -26,11 +27,11 @@ async def save(journey: Journey, command: BranchSave) -> Saved:
         OutputError: something is there already, or it cannot be written.
         EikonError: a replay that certifies could not come to its end.
     """
-    name = demand_branch(journey.timeline, command.name, "branch save").name
-    if name == MAIN_BRANCH:
+    named = demand_branch(journey.timeline, command.name, "branch save")
+    if named.name == MAIN_BRANCH:
         raise BranchError(f"branch save: {MAIN_BRANCH} is the recording itself; name another branch")
     journey.settle()
-    branch, output = open_branch(journey.folder.branches / name), Path(command.output)
+    branch, output = open_branch(bundle_path(journey.folder, named)), Path(command.output)
     if command.form == "patch":
         patch = save_patch(branch, output)
         lines = (f"{output}: {len(patch.operations)} changes; next: eikon trace apply … {output} -o …",)

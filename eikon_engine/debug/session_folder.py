@@ -108,7 +108,7 @@ class SessionFolder:
         return "crashed" if self.read().ended_at is None else "ended"
 
     def read_timeline(self) -> Timeline:
-        """Read the branches and checkpoints.
+        """Read the branches and checkpoints; at none of them a page waits, unless the session runs.
 
         Raises:
             SessionError: they cannot be read.
@@ -119,9 +119,10 @@ class SessionFolder:
             message = f"{self.timeline}: wanted the timeline of a session, found {error.strerror}; restore the file"
             raise SessionError(message) from error
         try:
-            return Timeline.model_validate_json(data)
+            timeline = Timeline.model_validate_json(data)
         except ValidationError as error:
             raise SessionError(str(trace_error(error, data, str(self.timeline)))) from error
+        return timeline if self.runs() else timeline.with_parked(())
 
     def write_timeline(self, timeline: Timeline) -> None:
         """Write the branches and checkpoints, whole.

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.edit.assignments import read_fields
 from eikon_engine.errors import UsageError
+from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.bundle_path import inside
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,8 +22,14 @@ if TYPE_CHECKING:
 
 
 def bundle_path(folder: SessionFolder, branch: Branch) -> Path:
-    """Return where the bundle of a branch lies: below the session, or the recording itself."""
-    return folder.root / branch.bundle  # an absolute path stays what it is
+    """Return where the bundle of a branch lies: below the session, or, of `main`, the recording itself.
+
+    Raises:
+        BundlePathError: the path of a branch leads out of the session.
+    """
+    if branch.name == MAIN_BRANCH:
+        return folder.root / branch.bundle  # an absolute path stays what it is
+    return inside(folder.root, branch.bundle, f"{folder.timeline}: bundle of {branch.name}")
 
 
 def read_step_fields(

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AwareDatetime, Field
 
+from eikon_engine.debug.state_digest import Sha256
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, CheckpointReason
 from eikon_engine.outcome.outcomes import Verdict
 from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 TIMELINE_VERSION: Literal[1] = 1
 
@@ -28,6 +29,17 @@ class StepEntry(Record):
     """Whether the recording does not have it so: it was edited, inserted, or comes after such a step."""
 
 
+class EvaluationEntry(Record):
+    """JavaScript that was run by hand on the way."""
+
+    iteration: int = Field(ge=0)
+    """How many steps were done."""
+    page: int
+    frame: str
+    expression: str
+    """Without secrets."""
+
+
 class CheckpointEntry(Record):
     """One checkpoint; its file has the state."""
 
@@ -36,8 +48,14 @@ class CheckpointEntry(Record):
     iteration: int = Field(ge=0)
     reason: CheckpointReason
     timestamp: AwareDatetime
+    steps_sha256: Sha256
+    """Of the steps up to there, see `trace_sha256`."""
+    evaluations: tuple[EvaluationEntry, ...] = ()
+    """What was run by hand on the way to it."""
+    parted_after: int | None = None
+    """After how many steps its branch does others since it was made: the branches that begin there have its steps."""
     is_parked: bool = False
-    """Whether a page waits there, so that going back is quick."""
+    """Whether a page waits there now, so that going back is quick; none does once the session is over."""
 
 
 class Branch(Record):
@@ -63,6 +81,8 @@ class Branch(Record):
     """How many steps it has in all."""
     steps: tuple[StepEntry, ...] = ()
     """Those done after the fork."""
+    evaluations: tuple[EvaluationEntry, ...] = ()
+    """What was run by hand on the way to where it is, the way of its parents included."""
     checkpoints: tuple[CheckpointEntry, ...] = ()
     verdict: Verdict | None = None
     """What the branch came to; None before its end."""
@@ -92,6 +112,22 @@ class Timeline(Record):
         known = self.branch(branch.name) is not None
         kept = tuple(branch if each.name == branch.name else each for each in self.branches)
         return self.model_copy(update={"branches": kept if known else (*kept, branch)})
+
+    def with_parked(self, ids: Collection[str]) -> Timeline:
+        """Return the timeline with pages that wait at the checkpoints of these ids, and at no other ones."""
+        if all(entry.is_parked == (entry.id in ids) for _, entry in self.checkpoints()):
+            return self
+        branches = tuple(
+            branch.model_copy(
+                update={
+                    "checkpoints": tuple(
+                        entry.model_copy(update={"is_parked": entry.id in ids}) for entry in branch.checkpoints
+                    )
+                }
+            )
+            for branch in self.branches
+        )
+        return self.model_copy(update={"branches": branches})
 
     def checkpoints(self) -> Iterator[tuple[Branch, CheckpointEntry]]:
         """Yield all checkpoints with their branches, in order."""

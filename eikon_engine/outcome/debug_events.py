@@ -112,7 +112,7 @@ class Rewound(Record):
     reexecuted: int
     """How many steps were done again."""
     verified: int
-    """How many digests of layers were compared on the way, and were equal."""
+    """How many digests of layers were compared, and were equal: on the way, and of a parked page when it was taken."""
     discarded: int
     """How many steps after that moment the branch has lost."""
     duration_ms: float

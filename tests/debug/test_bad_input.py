@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
+import signal
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from tests.debug.conftest import PASSING, TRACES, say, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import FrameType
 
     from tests.debug.conftest import Session
 
@@ -119,6 +120,27 @@ def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
 
     assert said.status == 69
     assert "within 0.05 s, found none" in said.err
+
+
+def test_who_stops_waiting_is_told_that_the_command_stays(tmp_path: Path) -> None:
+    """Ctrl-C ends the waiting, and takes nothing back."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    folder = made(tmp_path, "s1")
+    folder.events.touch()
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with held_lock(folder.lock):
+            said = say("debug", "pause", "--sessions-dir", str(tmp_path))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    assert (said.status, '"pause"' in folder.commands.read_text()) == (130, True)
+    assert "stopped by the user while an answer was waited for; the command stays given" in said.err
 
 
 def test_the_folder_of_sessions_is_found() -> None:
@@ -265,16 +287,12 @@ def test_a_folder_of_sessions_that_cannot_be_is_told_before_a_browser_starts(tmp
     assert list(tmp_path.iterdir()) == [taken]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_of_sessions_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    """It stays as it was."""
-    tmp_path.chmod(0o500)
+def test_who_acts_by_hand_wants_a_window(shop: Session) -> None:
+    """Whoever has none has nothing to act in."""
+    said = shop("branch", "record", "begin")
 
-    said = say("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path / "sessions"))
-
-    tmp_path.chmod(0o700)
     assert said.status == 2
-    assert f"wanted a folder that can be written, found that {tmp_path} cannot" in said.err
+    assert "--no-headless" in said.err
 
 
 def test_a_name_is_used_once(shop: Session) -> None:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Run a session to where its mission fails: the page of the banana is not as it was."""
-    with session(tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "0", trace=DIVERGING) as running:
+    with session(
+        tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "0", "--parked", "0", trace=DIVERGING
+    ) as running:
         assert running.json("resume")["reason"] == "breakpoint"
         yield running
 
@@ -165,7 +167,7 @@ def test_a_branch_replays_as_a_bundle_and_is_saved_as_a_patch(retried: Session, 
     ("words", "wanted"),
     [
         (("branch", "create", "retry"), "wanted a new name"),
-        (("branch", "create", "../up"), "a name for a branch"),
+        (("branch", "create", "two\nlines"), "a name for a branch"),
         (("branch", "delete", "retry"), "the active branch"),
         (("branch", "edit", "--step", "3", "action.url=x"), "wanted a step to come"),
         (("branch", "edit", "action.colour=red"), "colour"),
@@ -195,6 +197,40 @@ def test_a_branch_is_deleted(retried: Session) -> None:
 
     assert [each["name"] for each in retried.json("branch", "list")] == ["main", "retry"]
     assert not (retried.folder / "branches" / "short-lived").exists()
+
+
+def test_what_is_put_in_comes_in_the_order_in_which_it_was_given(retried: Session) -> None:
+    """In front of the next step, each behind the one before, also where one was left out again or done meanwhile."""
+    retried.good("branch", "create", "in order")
+    for text in ("nothing", "one", "two"):
+        retried.good("branch", "insert", "note", text)
+    retried.good("branch", "skip")
+    retried.good("step")
+    retried.good("branch", "insert", "note", "three", "--perform")
+    labels = [step["label"] for step in retried.timeline()["branches"][-1]["steps"]]
+    retried.good("switch", "retry")
+    retried.good("branch", "delete", "in order")
+
+    assert labels == ["note: one", "note: two", "note: three"]
+
+
+def test_branches_are_named_as_people_name_things(retried: Session) -> None:
+    """The seed's own examples, and one that differs from another in case alone."""
+    for name in ("alternative approach", "Alternative Approach"):
+        retried.good("branch", "create", name)
+        retried.good("branch", "skip")
+        retried.good("switch", "retry")
+    back = retried.json("switch", "alternative approach")
+    retried.good("switch", "retry")
+    bundles = [each["bundle"] for each in retried.json("branch", "list")[-2:]]
+    text = retried.good("diff", "alternative approach", "Alternative Approach")
+    for name in ("alternative approach", "Alternative Approach"):
+        retried.good("branch", "delete", name)
+
+    assert back["branch"] == "alternative approach"
+    assert bundles == ["branches/alternative_approach", "branches/Alternative_Approach-2"]
+    assert "no difference" in text
+    assert sorted(each.name for each in (retried.folder / "branches").iterdir()) == ["retry"]
 
 
 def test_skipping_on_the_recording_makes_a_branch(retried: Session) -> None:

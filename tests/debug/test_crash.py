@@ -127,6 +127,7 @@ def test_checkpoints_of_another_trace_are_not_taken_over(killed: Session, tmp_pa
 
     assert said.status == 65
     assert "changed by hand" in said.err
+    assert not (killed.parent / "s3").exists()
 
 
 def test_a_session_is_ended_by_a_signal(tmp_path: Path) -> None:

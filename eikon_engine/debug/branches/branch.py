@@ -1,11 +1,13 @@
 """A branch on disk: a bundle, what it was made of, and the changes that lead from one to the other.
 
 ```
-branches/NAME/
+branches/FOLDER/
 ├── trace.json …    the bundle, as it stands; replays know nothing of the rest
 ├── origin.json     the trace of the recording that all branches come from
 └── branch.json     the parent, the fork, and the changes from origin.json to trace.json
 ```
+
+The folder is named like the branch, as far as that is safe on all file systems; `branch.json` has the name itself.
 
 `branch.json` is written before `trace.json`: whoever opens a branch whose process was killed in between makes the
 trace anew.
@@ -14,7 +16,6 @@ trace anew.
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -25,6 +26,7 @@ from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.execution import ActionTrace, Blocked
 from eikon_engine.trace.field_errors import trace_error
+from eikon_engine.trace.file_name import file_name_for
 from eikon_engine.trace.located import positions
 from eikon_engine.trace.patch import SetTimeline, TracePatch, apply_patch
 from eikon_engine.trace.record import Record
@@ -41,14 +43,15 @@ if TYPE_CHECKING:
 
 BRANCH_FILE: Final = "branch.json"
 ORIGIN_FILE: Final = "origin.json"
-NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$"
+LONGEST_NAME: Final = 100
 
 
 class BranchFile(Record):
     """Where a branch comes from, and what was changed on it: `branch.json`."""
 
     branch_version: Literal[1] = 1
-    name: str = Field(pattern=NAME)
+    name: str = Field(min_length=1, max_length=LONGEST_NAME)
+    """As it was given; printable."""
     parent: str
     """Name of the branch that it left, or `main`."""
     parent_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
@@ -74,6 +77,8 @@ class Branch:
 
     file: BranchFile
     bundle: Bundle
+    origin: ExecutionTrace
+    """The recording that it comes from."""
 
     @property
     def trace(self) -> ExecutionTrace:
@@ -108,10 +113,30 @@ def demand_name(name: str) -> str:
     Raises:
         BranchError: it can be none.
     """
-    if not re.fullmatch(NAME, name) or name == MAIN_BRANCH:
-        message = f"wanted a name for a branch (letters, digits, - and _, 64 at most, not {MAIN_BRANCH}), found {name}"
-        raise BranchError(message)
+    is_name = 0 < len(name) <= LONGEST_NAME and name.isprintable() and name == name.strip()
+    if not is_name or name == MAIN_BRANCH:
+        found = repr(name) if len(name) <= LONGEST_NAME else f"{len(name)} characters"
+        message = f"wanted a name for a branch (printable, no blanks around it, at most {LONGEST_NAME} characters"
+        raise BranchError(f"{message}, not {MAIN_BRANCH}), found {found}; choose another one")
     return name
+
+
+def new_folder(branches: Path, name: str) -> Path:
+    """Return the folder of a branch that is to be made: named like it, and like no other where case does not count.
+
+    Raises:
+        BranchError: there is a branch of that name already.
+    """
+    there = [each for each in branches.iterdir() if each.is_dir()] if branches.is_dir() else []
+    if any(is_branch(each) and read_branch_file(each).name == name for each in there):
+        message = f"{branches}: wanted a new branch, there is one called {name} already; choose another name"
+        raise BranchError(message)
+    safe = file_name_for(name, "branch")
+    taken = {each.name.casefold() for each in branches.glob("*")}
+    number, free = 2, safe
+    while free.casefold() in taken:
+        number, free = number + 1, f"{safe}-{number}"
+    return branches / free
 
 
 def is_branch(root: Path) -> bool:
@@ -128,7 +153,8 @@ def open_branch(root: Path) -> Branch:
         TraceError: its bundle cannot be read.
     """
     file = read_branch_file(root)
-    trace = apply_patch(read_trace(root / ORIGIN_FILE), file.patch)
+    origin = read_trace(root / ORIGIN_FILE)
+    trace = apply_patch(origin, file.patch)
     found = hashlib.sha256((root / TRACE_FILE).read_bytes()).hexdigest() if (root / TRACE_FILE).is_file() else None
     if found != trace_sha256(trace):
         if found is None or found != file.before_sha256:
@@ -139,7 +165,7 @@ def open_branch(root: Path) -> Branch:
             raise SessionError(message)
         write_trace(trace, root / TRACE_FILE)
     bundle = open_bundle(root)
-    return Branch(file=file, bundle=replace(bundle, trace=trace))
+    return Branch(file=file, bundle=replace(bundle, trace=trace), origin=origin)
 
 
 def read_branch_file(root: Path) -> BranchFile:
@@ -187,6 +213,7 @@ def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
     changed = Branch(
         file=branch.file.model_copy(update={"patch": patch, "before_sha256": trace_sha256(branch.trace)}),
         bundle=replace(branch.bundle, trace=trace),
+        origin=branch.origin,
     )
     root = branch.bundle.root
     write_branch_file(root, changed.file)

@@ -15,6 +15,7 @@ from eikon_engine.debug.branches.branch import (
     BranchFile,
     demand_name,
     is_branch,
+    new_folder,
     open_branch,
     read_branch_file,
     trace_sha256,
@@ -54,18 +55,15 @@ class Fork:
 
 
 def fork(parent: Bundle, folder: Path, wanted: Fork) -> Branch:
-    """Make a branch of a bundle, which may be one itself, at `folder / wanted.name`, whole or not at all.
+    """Make a branch of a bundle, which may be one itself, in a folder of its own below `folder`, whole or not at all.
 
     Raises:
         BranchError: the name is taken or can be none, or the bundle has less steps.
         OutputError: the folder cannot be written.
         TraceError: the bundle cannot be read.
     """
-    root = folder / demand_name(wanted.name)
+    root = new_folder(folder, demand_name(wanted.name))
     steps = sum(len(attempt.steps) for attempt in parent.trace.subgoal_traces)
-    if root.exists():
-        message = f"{root}: wanted a new branch, there is one called {wanted.name} already; choose another name"
-        raise BranchError(message)
     if wanted.iteration > steps:
         message = f"wanted a fork after {wanted.iteration} steps, {parent.root} has {steps}; fork earlier"
         raise BranchError(message)

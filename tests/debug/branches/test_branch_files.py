@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from eikon_engine.debug.branches.branch import Branch, demand_name, open_branch, read_branch_file
+from eikon_engine.debug.branches.branch import Branch, demand_name, new_folder, open_branch, read_branch_file
 from eikon_engine.debug.branches.changes import edit, insert, skip
 from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
 from eikon_engine.debug.branches.save import save_patch
@@ -93,11 +94,44 @@ def test_steps_are_skipped_changed_and_put_in(tmp_path: Path) -> None:
     assert open_branch(tmp_path / "other").trace == branch.trace
 
 
-@pytest.mark.parametrize("name", ["main", "", "a/b", "..", ".hidden", "a" * 65, "a b", "ä", "a\n"])
+@pytest.mark.parametrize("name", ["main", "", " a", "a ", "a" * 101, "a\n", "a\x1b[0m", "a\u202eb", "\ud800"])
 def test_names_that_are_none_are_refused(name: str) -> None:
-    """A branch is a folder in the session, and nothing else."""
+    """A name is something that can be printed on a line, and no more than that."""
     with pytest.raises(BranchError, match="wanted a name for a branch"):
         demand_name(name)
+
+
+def test_every_printable_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
+    """Beside the others, whatever is in the name; no two are the same where case does not count."""
+    names = ["try with typescript", "try_with_typescript", "Retry", "retry", "../up", "..", "наоборот", "逆", "x" * 100]
+    branches = [forked(open_bundle(SHOP), tmp_path, name=name) for name in names]
+
+    folders = [branch.bundle.root for branch in branches]
+    assert [folder.name for folder in folders] == [
+        "try_with_typescript",
+        "try_with_typescript-2",
+        "Retry",
+        "retry-2",
+        "_up",
+        "branch",
+        "_",
+        "_-2",
+        "x" * 100,
+    ]
+    assert {folder.parent for folder in folders} == {tmp_path}
+    assert [open_branch(folder).file.name for folder in folders] == names
+
+
+@given(names=st.lists(st.text(min_size=1, max_size=100), min_size=1, max_size=8, unique=True))
+def test_folders_are_safe_and_unique_for_all_names(names: list[str], tmp_path_factory: pytest.TempPathFactory) -> None:
+    """They stay below the session, and do not meet on file systems that know no case."""
+    root = tmp_path_factory.mktemp("names")
+    for name in names:
+        new_folder(root, name).mkdir()
+
+    made = [each.name for each in root.iterdir()]
+    assert len({name.casefold() for name in made}) == len(names)
+    assert all(re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,110}", name) for name in made)
 
 
 def test_what_cannot_be_done_is_refused_and_changes_nothing(tmp_path: Path) -> None:

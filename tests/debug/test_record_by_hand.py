@@ -1,0 +1,173 @@
+"""`branch record`: a person acts in the window of a session, and what was done becomes the next steps of a branch.
+
+The session runs in this process without a window; the person's pointer and keys come through the page itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eikon_engine.debug.commands import BranchRecord, BranchSkip, Inspect, Rewind, RunTo, Step
+from eikon_engine.errors import BranchError, SessionBusyError
+from eikon_engine.replay import ReplayEngine, ReplayOptions
+from tests.by_hand.person import READY
+from tests.debug.conftest import PASSING
+from tests.debug.in_process import driven
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.async_api import Page
+
+    from eikon_engine.debug.timeline import Branch, Timeline
+    from eikon_engine.trace.bundle import Bundle
+
+HERE = 12
+"""The product page: what a person does next is written there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """What became of what a person did."""
+
+    begun: Any
+    discarded: Any
+    nothing: Any
+    taken: Any
+    refused: tuple[str, ...]
+    seen: tuple[str, ...]
+    """What the pages showed: after `discard`, after an `end` of nothing, and after `end`."""
+    changes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    ended: tuple[str, ...]
+    """How the actions of the person ended."""
+    again: Any
+    rewound: Any
+    timeline: Timeline
+    bundle: Bundle
+
+    @property
+    def branch(self) -> Branch:
+        """Return the branch that was made for it."""
+        return self.timeline.active
+
+
+async def act(page: Page) -> None:
+    """Choose another paper, and another number, as a person does: with a pointer and keys."""
+    await page.wait_for_function(READY)
+    await page.locator("#wrap-red").click()
+    await page.locator("#quantity").click()
+    await page.keyboard.press("Control+a")
+    await page.keyboard.type("4")
+    await page.locator("#gift").click()
+    await asyncio.sleep(0.2)  # what was told last is on its way
+
+
+async def shown(page: Page) -> str:
+    """Return what the form of the product holds."""
+    text = "() => [document.querySelector('#quantity').value, document.querySelector('#gift').checked].join()"
+    return str(await page.evaluate(text))
+
+
+async def record(parent: Path) -> Recorded:
+    """Act and discard it, do nothing and end it, act and end it; then go back, and do it once more."""
+    refused: list[str] = []
+    async with driven(parent, PASSING) as session:
+        for change in ("end", "discard"):
+            with pytest.raises(BranchError) as none:
+                await session.do(BranchRecord(change=change))
+            refused.append(none.value.message)
+        await session.do(RunTo(iteration=HERE))
+        begun = await session.do(BranchRecord(change="begin", name="by-hand"))
+        with pytest.raises(BranchError) as twice:
+            await session.do(BranchRecord(change="begin"))
+        with pytest.raises(SessionBusyError) as busy:
+            await session.do(Inspect())
+        refused += [twice.value.message, busy.value.message]
+        await act(session.page)
+        discarded = await session.do(BranchRecord(change="discard"))
+        seen = [await shown(session.page)]
+        await session.do(BranchRecord(change="begin"))
+        nothing = await session.do(BranchRecord(change="end"))
+        seen.append(await shown(session.page))
+        await session.do(BranchRecord(change="begin"))
+        await act(session.page)
+        taken = await session.do(BranchRecord(change="end"))
+        seen.append(await shown(session.page))
+        await session.do(Rewind(iteration=HERE, force=True))
+        again = await session.do(Step(count=3))
+        while session.journey.next is not None:
+            await session.do(BranchSkip(reason="the cart is another one"))
+        return Recorded(
+            begun=begun,
+            discarded=discarded,
+            nothing=nothing,
+            taken=taken,
+            refused=tuple(refused),
+            seen=tuple(seen),
+            warnings=tuple(each.text for each in session.events("note")),
+            ended=tuple(each.outcome.result.kind for each in session.events("action")[-3:]),
+            changes=tuple(each.change for each in session.events("branch_changed")),
+            again=again,
+            rewound=session.events("rewind")[-1],
+            timeline=session.journey.timeline,
+            bundle=session.journey.way.bundle,
+        )
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    """Record once."""
+    return asyncio.run(record(tmp_path_factory.mktemp("sessions")))
+
+
+def test_a_person_begins_on_a_branch_of_its_own(recorded: Recorded) -> None:
+    """The recording itself is never changed: a branch is made where the session stands."""
+    assert (recorded.begun["branch"], recorded.begun["iteration"]) == ("by-hand", HERE)
+    assert [each.name for each in recorded.timeline.branches] == ["main", "by-hand"]
+
+
+def test_what_is_discarded_leaves_nothing(recorded: Recorded) -> None:
+    """The pages are as they were, and so are the steps to come; the same holds where nothing was done."""
+    assert recorded.seen[0] == recorded.seen[1] == "3,true"
+    assert (recorded.discarded["iteration"], recorded.discarded["step_count"]) == (HERE, recorded.begun["step_count"])
+    assert recorded.nothing == recorded.discarded
+
+
+def test_what_a_person_did_is_done_as_steps(recorded: Recorded) -> None:
+    """Each is told, performed after the way back, and leads to the page that the person saw."""
+    assert recorded.seen[2] == "4,false"
+    assert (recorded.taken["iteration"], recorded.taken["step_count"]) == (HERE + 3, recorded.begun["step_count"] + 3)
+    by_hand = [change.removeprefix("done by hand: ") for change in recorded.changes[:3]]
+    assert [change.split(" ")[0] for change in by_hand] == ["check", "fill", "uncheck"]
+    assert (recorded.warnings, recorded.ended) == ((), ("ok",) * 3)
+    assert [(step.id, step.is_new) for step in recorded.branch.steps] == [
+        (f"add_to_cart__attempt_1_inserted_{number:03d}", True) for number in (1, 2, 3)
+    ]
+
+
+def test_what_a_person_did_is_verified_when_it_is_done_again(recorded: Recorded) -> None:
+    """The way back shows what it showed, and each step is compared with what it showed the first time."""
+    assert recorded.rewound.verified == (HERE + 1) * 10
+    assert (recorded.taken["verdict"], recorded.again["verdict"]) == ("unverifiable", "faithful")
+
+
+def test_what_a_person_did_replays(recorded: Recorded, tmp_path: Path) -> None:
+    """The branch is a bundle in which what was done by hand is as well known as what was recorded."""
+    outcome = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(recorded.bundle.root)
+
+    assert outcome.verdict == "faithful"
+    assert sum(len(subgoal.steps) for subgoal in recorded.bundle.trace.subgoal_traces) == HERE + 3
+
+
+def test_what_cannot_be_is_refused(recorded: Recorded) -> None:
+    """Ending what has not begun, beginning twice, and looking while a person acts; each says what to do."""
+    none, again, twice, busy = recorded.refused
+
+    assert none == again == "branch record: wanted one that has begun, found none; begin one"
+    assert "end it, or discard it" in twice
+    assert "branch record end, or branch record discard" in busy
