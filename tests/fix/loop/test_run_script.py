@@ -71,6 +71,19 @@ def test_what_a_command_leaves_behind_is_ended(tmp_path: Path) -> None:
     assert_gone(int((tmp_path / "tree" / "child").read_text(encoding="utf-8")))
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux gives us the orphans of others")
+@pytest.mark.parametrize("ending", ["exit 0", "sleep 60"])
+def test_what_leaves_the_group_is_ended_too(tmp_path: Path, ending: str) -> None:
+    """A daemon in a session of its own, and what it began, are gone when the command is."""
+    daemon = "setsid sh -c 'setsid sleep 60 & echo $! $$ > child; sleep 60' & while [ ! -s child ]; do sleep 0.05; done"
+
+    ended = run(tmp_path, f"{daemon}; {ending}", timeout=3.0)
+
+    assert ended.ended == ("exited" if ending == "exit 0" else "timed_out")
+    for process in (tmp_path / "tree" / "child").read_text(encoding="utf-8").split():
+        assert_gone(int(process))
+
+
 def test_a_command_that_is_killed_has_no_status(tmp_path: Path) -> None:
     """The signal is told."""
     ended = run(tmp_path, "kill -SEGV $$")
