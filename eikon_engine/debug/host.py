@@ -24,7 +24,7 @@ from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.session_file import SessionFile, write_session_file
 from eikon_engine.debug.session_folder import create_session_folder, session_id
 from eikon_engine.debug.session_lock import held_lock
-from eikon_engine.debug.taken_over import take_over
+from eikon_engine.debug.taken_over import take_over, verify
 from eikon_engine.errors import BrowserDiedError, EikonError, InterruptedRunError, NetworkPartMissingError, OutputError
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.event_log import EventLog
@@ -95,6 +95,8 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
     if bundle.trace.network is None:
         message = f"{bundle.root}: a debug session wants a recorded network, the trace has none; record it with eikon"
         raise NetworkPartMissingError(message)
+    if options.from_session is not None:
+        verify(options.from_session, bundle)
     async with open_lines(bundle, options.lines) as lines:
         line = await lines.open(bundle)
         places = Places.of(line.plan, [skill.name for skill in options.lines.replay.skills])

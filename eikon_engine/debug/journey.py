@@ -13,10 +13,12 @@ from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.parked import parked_checkpoints
+from eikon_engine.debug.passing import holder
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
 from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
+from eikon_engine.debug.way import steps_of, trace_sha256
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
 from eikon_engine.outcome.events import verdict_of
@@ -204,17 +206,16 @@ class Journey:
         """
         if place.checkpoint is None:
             return self.way.until(place.iteration)
-        owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
-        return self.saved_checkpoint(owner, place.checkpoint).way(self.way.bundle)
+        return self.saved_checkpoint(self.active, place.checkpoint).way(self.way.bundle)
 
-    def saved_checkpoint(self, owner: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
-        """Read a checkpoint of a branch, and prove that nothing of it was changed.
+    def saved_checkpoint(self, branch: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
+        """Read a checkpoint on the way of a branch, and prove that nothing of it was changed.
 
         Raises:
             CheckpointError: something was, or it is lost.
         """
         path = checkpoint_file(self.folder.checkpoints, entry.id)
-        return read_checkpoint(path, self.ways[owner.name].bundle.trace)
+        return read_checkpoint(path, self.ways[branch.name].bundle.trace)
 
     def drop_branch(self, name: str) -> None:
         """Forget a branch, and its checkpoints."""
@@ -237,9 +238,23 @@ class Journey:
                 "iteration": line.iteration,
                 "step_count": line.step_count,
                 "steps": tuple(self._entries(fork)),
+                "evaluations": tuple(each.entry for each in line.evaluations),
+                "checkpoints": tuple(self._parted(each) for each in self.active.checkpoints),
                 "verdict": self.verdict if line.next is None else None,
             }
         )
+
+    def _parted(self, entry: CheckpointEntry) -> CheckpointEntry:
+        """Note in a checkpoint before which the active branch stands whether the steps to it were changed."""
+        trace = self.way.bundle.trace
+        if self.walk is None or entry.iteration <= self.line.iteration:
+            return entry
+        parted = None
+        if entry.steps_sha256 != trace_sha256(trace, entry.iteration):
+            kept = self.ways[holder(self.timeline, self.active, entry, is_parted=True).name].bundle.trace
+            pairs = zip(steps_of(trace), steps_of(kept), strict=False)
+            parted = next((done for done, (mine, its) in enumerate(pairs) if mine != its), self.line.iteration)
+        return entry.model_copy(update={"parted_after": parted})
 
     def _entries(self, fork: int) -> Iterator[StepEntry]:
         """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AwareDatetime, Field
 
+from eikon_engine.debug.state_digest import Sha256
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, CheckpointReason
 from eikon_engine.outcome.outcomes import Verdict
 from eikon_engine.trace.record import Record
@@ -28,6 +29,17 @@ class StepEntry(Record):
     """Whether the recording does not have it so: it was edited, inserted, or comes after such a step."""
 
 
+class EvaluationEntry(Record):
+    """JavaScript that was run by hand on the way."""
+
+    iteration: int = Field(ge=0)
+    """How many steps were done."""
+    page: int
+    frame: str
+    expression: str
+    """Without secrets."""
+
+
 class CheckpointEntry(Record):
     """One checkpoint; its file has the state."""
 
@@ -36,6 +48,12 @@ class CheckpointEntry(Record):
     iteration: int = Field(ge=0)
     reason: CheckpointReason
     timestamp: AwareDatetime
+    steps_sha256: Sha256
+    """Of the steps up to there, see `trace_sha256`."""
+    evaluations: tuple[EvaluationEntry, ...] = ()
+    """What was run by hand on the way to it."""
+    parted_after: int | None = None
+    """After how many steps its branch does others since it was made: the branches that begin there have its steps."""
     is_parked: bool = False
     """Whether a page waits there now, so that going back is quick; none does once the session is over."""
 
@@ -63,6 +81,8 @@ class Branch(Record):
     """How many steps it has in all."""
     steps: tuple[StepEntry, ...] = ()
     """Those done after the fork."""
+    evaluations: tuple[EvaluationEntry, ...] = ()
+    """What was run by hand on the way to where it is, the way of its parents included."""
     checkpoints: tuple[CheckpointEntry, ...] = ()
     verdict: Verdict | None = None
     """What the branch came to; None before its end."""

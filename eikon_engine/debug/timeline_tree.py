@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from eikon_engine.debug.passing import left_after
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -12,8 +13,6 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, StepEntry, Timeline
     from eikon_engine.outcome.outcomes import Verdict
-
-_Entry = TypeVar("_Entry", "StepEntry", "CheckpointEntry")
 
 MARKS: Final[dict[Verdict, str]] = {"faithful": "✓", "diverged": "✗", "unverifiable": "?"}
 """What stands for a verdict where there is little room."""
@@ -32,6 +31,16 @@ class CheckpointItem:
 
     checkpoint: CheckpointEntry
     forks: tuple[BranchTree, ...]
+    is_left: bool = False
+    """Whether its branch has gone another way; it stands where that began."""
+
+    def __str__(self) -> str:
+        """Read as its label, or else why it was made, and its id."""
+        made = self.checkpoint
+        parked = ", parked" if made.is_parked else ""
+        changed = "steps that were changed since" if made.parted_after is not None else "another way"
+        left = f", at {made.iteration}, on {changed}" if self.is_left else ""
+        return f"{made.label or made.reason} [{made.id}]{parked}{left}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +93,6 @@ class BranchTree:
         return ", ".join(part for part in (origin, live, "active" if self.is_active else "") if part)
 
 
-def checkpoint_text(checkpoint: CheckpointEntry) -> str:
-    """Name a checkpoint by its label, or else by why it was made, and its id."""
-    parked = ", parked" if checkpoint.is_parked else ""
-    return f"{checkpoint.label or checkpoint.reason} [{checkpoint.id}]{parked}"
-
-
 def grow(timeline: Timeline) -> tuple[BranchTree, ...]:
     """Return the trees of a timeline: that of `main`, and of each branch whose parent is not there."""
     return _Growing(timeline).trees()
@@ -115,7 +118,7 @@ class _Growing:
         return BranchTree(branch=branch, is_active=is_active, items=tuple(self._items(branch, is_active=is_active)))
 
     def _items(self, branch: Branch, *, is_active: bool) -> Iterator[Item]:
-        steps, checkpoints = _by_iteration(branch.steps), _by_iteration(branch.checkpoints)
+        steps, checkpoints = _by_iteration(branch.steps), _by_place(branch)
         forks = [each for each in self._left if each.parent_branch == branch.name]
         named = {each.id for each in branch.checkpoints}
         lost = [each for each in forks if each.fork_point not in named]
@@ -123,7 +126,8 @@ class _Growing:
         for iteration in sorted(moments):
             yield from map(StepItem, steps.get(iteration, ()))
             for checkpoint in checkpoints.get(iteration, ()):
-                yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id))
+                is_left = left_after(branch, checkpoint) is not None
+                yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id), is_left=is_left)
             for fork in lost:
                 if fork.fork_iteration == iteration and fork in self._left:
                     yield ForkItem(self._tree(fork))
@@ -136,8 +140,17 @@ class _Growing:
         return tuple(self._tree(each) for each in forks if each.fork_point == checkpoint and each in self._left)
 
 
-def _by_iteration(entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
-    found: dict[int, list[_Entry]] = {}
+def _by_iteration(entries: Iterable[StepEntry]) -> dict[int, list[StepEntry]]:
+    found: dict[int, list[StepEntry]] = {}
     for each in entries:
         found.setdefault(each.iteration, []).append(each)
+    return found
+
+
+def _by_place(branch: Branch) -> dict[int, list[CheckpointEntry]]:
+    """Sort checkpoints by where they stand: those that their branch goes no more, where it left their way."""
+    found: dict[int, list[CheckpointEntry]] = {}
+    for each in branch.checkpoints:
+        left = left_after(branch, each)
+        found.setdefault(each.iteration if left is None else left, []).append(each)
     return found
