@@ -121,15 +121,17 @@ def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
     import asyncio
 
     from eikon_engine.debug.host import run_session
+    from eikon_engine.debug.session_folder import private_files
     from eikon_engine.errors import InterruptedRunError
 
     options = _options(chosen, () if attach else (_shown(),))
-    if attach:
-        from eikon_engine.cli.debug_attached import run_attached
+    with private_files():
+        if attach:
+            from eikon_engine.cli.debug_attached import run_attached
 
-        ended = asyncio.run(run_attached(options))
-    else:
-        ended = asyncio.run(run_session(options, _say_how))
+            ended = asyncio.run(run_attached(options))
+        else:
+            ended = asyncio.run(run_session(options, _say_how))
     if ended.how == "interrupted":
         raise InterruptedRunError(f"the session was {ended.reason}; its files stay")
     return 0

@@ -19,7 +19,7 @@ _SESSIONS = click.option(
 
 @click.group("fix", context_settings=HELP)
 def fix_command() -> None:
-    """Mend what fails: run tests, find what is wrong, let a model mend it in a copy, test again."""
+    """Mend what fails: code until its tests pass, and recorded missions of sites that have changed."""
 
 
 @fix_command.command("loop", context_settings=HELP)
@@ -66,6 +66,55 @@ def loop_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int:
     from eikon_engine.cli.fix_loop import LoopChoice, conclude, run_loop
 
     return conclude(run_loop(LoopChoice.model_validate(chosen), debug), as_json=as_json)
+
+
+@fix_command.command("trace", context_settings=HELP)
+@click.argument("bundle", type=click.Path(path_type=Path))
+@click.option(
+    "--against",
+    default="live",
+    show_default=True,
+    metavar="live|recording|PATH",
+    help="What the mission is replayed against: the site of today, its own recorded network, another bundle or a HAR.",
+)
+@click.option(
+    "--base-url", "base_urls", multiple=True, metavar="OLD=NEW", help="The site is NEW today; may be repeated."
+)
+@click.option(
+    "--runs",
+    type=click.IntRange(2, 1000),
+    default=3,
+    show_default=True,
+    help="Sealed replays that have to be faithful.",
+)
+@click.option("--accept-baseline", is_flag=True, help="Take what the site shows today beside the mended step, too.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the mended bundle.")
+@click.option("--in-place", is_flag=True, help="Put it in the place of BUNDLE, which is kept aside.")
+@click.option(
+    "--timeout", type=click.FloatRange(0, 86_400, min_open=True), help="Deadline of every action, in seconds."
+)
+@click.option("--var", "variables", multiple=True, metavar="NAME=VALUE", help="Value of a variable of the trace.")
+@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
+@click.option("--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with secrets.")
+@click.option(
+    "--storage-state", type=click.Path(path_type=Path), metavar="FILE", help="What a session on the site begins with."
+)
+@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@click.option("--model", metavar="NAME", help="Model to ask where nothing else knows a fix; none is asked without it.")
+@click.option("--model-url", metavar="URL", help="Its server.  [default: OPENAI_BASE_URL, else that of OpenAI]")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@debug_options
+def trace_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int:
+    """Mend the recorded mission BUNDLE where its site has changed; nothing is mended that is right.
+
+    Without -o and --in-place the repair is proved and shown, and not kept.
+
+    Exit status: 0 repaired, or nothing to mend; 1 refused; 3 can be repaired, or cannot be compared; others as
+    `eikon replay`.
+    """
+    from eikon_engine.cli.fix_trace import TraceChoice, conclude_repair, fix_trace
+
+    return conclude_repair(fix_trace(TraceChoice.model_validate(chosen), debug), as_json=as_json)
 
 
 @fix_command.command("sessions", context_settings=HELP)

@@ -20,7 +20,7 @@ async def look_at(journey: Journey, command: Inspect) -> Inspection:
     """Return what there is to see; pictures and documents are kept in files.
 
     Raises:
-        PageMissingError: that page is not open, and nothing but it is asked for.
+        PageMissingError: that page is not open.
     """
     return await inspect(journey.line, command.what, journey.folder.root, command.page)
 

@@ -6,6 +6,8 @@ whoever asked must not take that for "no".
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
@@ -51,8 +53,11 @@ class TextPattern:
         """
         _demand_length(source, what)
         try:
-            return cls(source, regex.compile(source, regex.IGNORECASE))
-        except (regex.error, OverflowError, RecursionError) as error:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of what may mean something else one day
+                re.compile(source, re.IGNORECASE)
+            return cls(source, regex.compile(_as_python(source, what), regex.IGNORECASE))
+        except (re.error, regex.error, OverflowError, RecursionError) as error:
             message = f"{what}: wanted a regular expression, found {source!r} ({error}); escape what is meant literally"
             raise BreakpointError(message) from error
 
@@ -118,6 +123,49 @@ def first_found(pattern: TextPattern | RequestPattern, texts: Sequence[str]) -> 
         if found is not Found.NO:
             return found, text
     return Found.NO, ""
+
+
+def _as_python(source: str, what: str) -> str:
+    """Write a pattern of Python's `re` so that `regex` takes it for the same.
+
+    `regex` has more: braces may count errors (`a{e}`), and sets may have named parts (`[[:alpha:]]`). To Python these
+    are letters as any other.
+
+    Raises:
+        BreakpointError: white space has no meaning in it, so that it cannot be told what is a comment.
+    """
+
+    def same(token: re.Match[str]) -> str:
+        match token.lastgroup:
+            case "set":
+                return token[0][0] + token[0][1:].replace("\\[", "[").replace("[", "\\[")
+            case "brace":
+                return "\\{"
+            case "up_to":
+                return f"{{0{token['up_to']}}}"
+            case "verbose":
+                message = (
+                    f"{what}: wanted a pattern in which white space counts, found {source!r}; leave the flag x out"
+                )
+                raise BreakpointError(message)
+            case _:
+                return token[0]
+
+    return _TOKEN.sub(same, source)
+
+
+_TOKEN: Final = re.compile(
+    r"""
+      \\N\{[^}]*\} | \\. | \(\?\#[^)]*\)
+    | (?P<verbose> \(\? [a-zA-Z]*x[a-zA-Z]* (?:-[a-zA-Z]+)? [:)] )
+    | (?P<set> \[\^?\]? (?:\\.|[^]\\])* \] )
+    | \{\d+(?:,\d*)?\}
+    | \{(?P<up_to>,\d*)\}
+    | (?P<brace> \{ )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""What `regex` may take for something else than Python does, and what has to be stepped over to find it."""
 
 
 def _demand_length(source: str, what: str) -> None:

@@ -33,6 +33,8 @@ class Evaluation(Record):
     """Without secrets."""
     result: FiniteJson = None
     error: str | None = None
+    overdue: bool = False
+    """Whether it was not over in time, as it will not be when it is run again."""
     state: StateDigest
     """What the pages showed afterwards."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from eikon_engine.divergence.skill import detect_skill
 from eikon_engine.errors import CompletionError, SkillError
 from eikon_engine.outcome.explanation import Consequence
 from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+from eikon_engine.replay.agreement import has_happened
 from eikon_engine.replay.label import label, step_label
 from eikon_engine.replay.model_answers import client_for
 from eikon_engine.replay.page_intents import PageIntents
@@ -204,7 +204,7 @@ class StepRunner:
 
         def is_recorded(performed: Performed) -> bool:
             if self._diverged:
-                return _has_happened(recorded.baseline, performed.observation)
+                return has_happened(recorded, performed)
             return not self._compared(planned, recorded, performed).divergences
 
         moved = relocated_action(action, self._plan.urls)
@@ -337,14 +337,6 @@ def _times(recorded: ActionTrace) -> Observation | None:
     if seen is None or seen.acted_ms is None or not isinstance(recorded.result, Failed):
         return seen
     return seen.model_copy(update={"acted_ms": None})
-
-
-def _has_happened(recorded: Observation | None, observed: Observation | None) -> bool:
-    """Say whether pages have asked for everything, and opened every page, that they did when it was recorded."""
-    if recorded is None or observed is None:
-        return True
-    missing = Counter(recorded.requests) - Counter(observed.requests)
-    return not missing and set(recorded.opened) <= set(observed.opened)
 
 
 def _comparable_result(recorded: ActionTrace, performed: Performed) -> Result:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def failed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Run a session to where its mission fails: the page of the banana is not as it was."""
-    with session(tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "0", trace=DIVERGING) as running:
+    with session(
+        tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "0", "--parked", "0", trace=DIVERGING
+    ) as running:
         assert running.json("resume")["reason"] == "breakpoint"
         yield running
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 from eikon_engine.trace.observation import DialogSeen
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from playwright.async_api import CDPSession, Page
 
 Way: TypeAlias = Literal["navigate", "reload", "back", "forward"]
@@ -41,6 +43,15 @@ class _Dialog:
     kind: str
     message: str
     default: str
+
+
+def in_turn(tell: Callable[..., None], *told: object) -> None:
+    """Tell something after what came before it.
+
+    Playwright gives what the script of a document tells to a task, which begins in the next turn of the event loop, and
+    an event of the browser at once: of two that are read together, the later one would be heard first.
+    """
+    asyncio.get_running_loop().call_soon(tell, *told)
 
 
 class HeardPage:
@@ -85,16 +96,17 @@ class HeardPage:
         if event["frameId"] != self._main:
             return
         asked, self._is_asked = self._is_asked, False
-        kind: str = event["navigationType"]
-        if asked:
-            return
+        if not asked:
+            in_turn(self._tell_navigation, event["navigationType"], event["url"])
+
+    def _tell_navigation(self, kind: str, url: str) -> None:
         if kind.startswith("reload"):
-            self._listener.navigated(self._ordinal, "reload", event["url"])
+            self._listener.navigated(self._ordinal, "reload", url)
         elif kind.startswith("history"):
             if not self._listener.is_busy(self._ordinal):  # else a script went back
-                self._spawn_travel(event["url"])
+                self._spawn_travel(url)
         elif kind == "differentDocument" or not self._listener.is_busy(self._ordinal):
-            self._listener.navigated(self._ordinal, "navigate", event["url"])
+            self._listener.navigated(self._ordinal, "navigate", url)
 
     def _spawn_travel(self, url: str) -> None:
         task = asyncio.ensure_future(self._travel(url))

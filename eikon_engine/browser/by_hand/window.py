@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from eikon_engine.browser.attached.view import impl_of
 from eikon_engine.browser.by_hand.look import HeardFrame
-from eikon_engine.browser.by_hand.pages import HeardPage
+from eikon_engine.browser.by_hand.pages import HeardPage, in_turn
 from eikon_engine.browser.by_hand.script import BINDING, hearing_script
 from eikon_engine.browser.launch import LaunchOptions, launch_browser
 from eikon_engine.browser.playwright_errors import first_line
@@ -202,18 +202,19 @@ class Window:
         return next(known, -1)
 
     def _on_page(self, page: Page) -> None:
-        self._spawn(self._arrive(page, was_busy=self._listener.is_busy()))
+        self._spawn(self._arrive(page))
 
-    async def _arrive(self, page: Page, *, was_busy: bool) -> None:
+    async def _arrive(self, page: Page) -> None:
         from playwright.async_api import Error
 
+        was_busy = self._listener.is_busy()
         with suppress(Error):  # it has closed already
             opener = await page.opener()
             await self._hear(page, is_popup=was_busy or opener is not None)
 
     async def _hear(self, page: Page, *, is_popup: bool) -> None:
         ordinal = self._ordinal(page)
-        page.on("close", lambda _: self._listener.closed(ordinal))
+        page.on("close", lambda _: in_turn(self._listener.closed, ordinal))
         page.on("requestfailed", self._on_failed)
         heard = HeardPage(ordinal, self._listener.opened(ordinal, is_popup=is_popup), is_popup=is_popup)
         self._heard.append(heard)

@@ -11,12 +11,12 @@ from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.way import Way
 from eikon_engine.outcome.events import ActionTaken
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import Press
 from eikon_engine.trace.bundle import open_bundle
 from tests.debug.branches.conftest import forked
 from tests.missions.dispatch import ship_an_order
+from tests.replay.shared_browsers import SHARED
 from tests.sites.dispatch import serve_dispatch
 
 if TYPE_CHECKING:
@@ -54,10 +54,9 @@ async def gone(folder: Path) -> tuple[Branch, set[str]]:
 
 
 def test_what_comes_by_itself_comes_to_a_branch_as_it_did_the_first_time(tmp_path: Path) -> None:
-    """Messages of a WebSocket and a stream of events are given on another way, and again in its replays."""
+    """Messages of a WebSocket and a stream of events are given on another way, and again in its replay."""
     branch, ended = asyncio.run(gone(tmp_path))
-    options = [ReplayOptions(artifacts_dir=tmp_path / str(number), reports=()) for number in range(2)]
-    runs = asyncio.run(replay_many(open_bundle(branch.bundle.root), options))
+    again = SHARED.replay(open_bundle(branch.bundle.root), ReplayOptions(artifacts_dir=tmp_path / "run", reports=()))
 
     assert ended == {"ok"}
-    assert [run.outcome.verdict for run in runs] == ["faithful"] * 2
+    assert again.outcome.verdict == "faithful"

@@ -20,12 +20,12 @@ from eikon_engine.errors import ActionError, BranchError
 from eikon_engine.outcome.events import ActionTaken, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.actions import AnswerDialog, Assert, AssertText, Navigate
 from eikon_engine.trace.bundle import Bundle, open_bundle
 from eikon_engine.trace.target import Target
 from tests.debug.branches.conftest import click, forked
+from tests.replay.shared_browsers import SHARED
 from tests.sites.shop import serve_shop
 
 if TYPE_CHECKING:
@@ -164,10 +164,12 @@ def test_without_permission_nothing_leaves_and_the_step_says_so(workflow: Workfl
 
 def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Path) -> None:
     """The shop is gone; its answers lie in the branch, each at its moment."""
-    options = [ReplayOptions(artifacts_dir=tmp_path / str(number), reports=()) for number in range(3)]
-    runs = asyncio.run(replay_many(open_bundle(workflow.branch.bundle.root), options))
+    bundle = open_bundle(workflow.branch.bundle.root)
+    runs = [
+        SHARED.replay(bundle, ReplayOptions(artifacts_dir=tmp_path / str(number), reports=())) for number in range(2)
+    ]
 
-    assert [run.outcome.verdict for run in runs] == ["faithful"] * 3
+    assert [run.outcome.verdict for run in runs] == ["faithful"] * 2
     assert all(run.outcome.network.unused == () for run in runs)
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
 
 SHOP = Path(__file__).resolve().parents[2] / "data" / "traces" / "shop_passing"
+FOUND = 8
+"""Steps until its second skill was run; `benchmarks.rewinds` goes back over twenty, and takes the time."""
 
 
 def with_title(bundle: Bundle, position: int, title: str) -> Bundle:
@@ -214,17 +216,16 @@ def test_a_bundle_without_network_is_none_for_a_session(portal: BlockingPortal, 
         pass
 
 
-def test_twenty_steps_are_done_again_in_no_time(portal: BlockingPortal) -> None:
-    """The shop mission, whose documents, fetches and skills are all there once more; parked, at once."""
+def test_a_mission_in_a_shop_is_done_again(portal: BlockingPortal) -> None:
+    """Its documents, fetches, downloads and skills are all there once more; where a page is parked, at once."""
     bundle = open_bundle(SHOP)
     with portal.wrap_async_context_manager(open_lines(bundle, LineOptions())) as lines:
         desk = Desk(portal, lines, bundle)
-        again = desk.at(Way(bundle=bundle), 20)
-        desk.park(Berth(way=again.line.way, iteration=20))
-        parked = desk.at(again.line.way, 20)
+        again = desk.at(Way(bundle=bundle), FOUND)
+        desk.park(Berth(way=again.line.way, iteration=FOUND))
+        parked = desk.at(again.line.way, FOUND)
         faults = lines.parking.take_faults()
 
-    assert (again.way, parked.way) == ("reexecuted", "parked")
+    assert (again.way, again.reexecuted) == ("reexecuted", FOUND)
+    assert (parked.way, parked.reexecuted) == ("parked", 0)
     assert faults == ()
-    assert again.duration_ms < 15_000  # 2.5 s on a machine of its own, see benchmarks.rewinds
-    assert parked.duration_ms < 2_000

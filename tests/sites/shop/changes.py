@@ -25,6 +25,8 @@ _TABLE = tuple(
     _change(line)
     for line in """\
 renamed-target     | GET /product/1     | the button is `#buy-now`, class `buy-now`, "Buy now"
+new-id             | GET /product/1     | the button is `#buy-now`, class `buy-now`, "Add to cart"
+new-label          | GET /product/1     | `#add-to-cart` reads "Add to basket"
 two-matches        | GET /product/1     | a second button with the same id, class and label stands below the first
 disabled-button    | GET /product/1     | the add-to-cart button is disabled
 hidden-button      | GET /product/1     | the add-to-cart button is hidden

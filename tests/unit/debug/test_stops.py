@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eikon_engine.debug.asked_breakpoint import parse_break
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.selector_watch import Changed, Sighting, changes
-from eikon_engine.debug.stop_patterns import Found, RequestPattern
+from eikon_engine.debug.stop_patterns import Found, RequestPattern, TextPattern
 from eikon_engine.debug.stops import check_after, check_before, hit_event
+from eikon_engine.errors import BreakpointError
 from eikon_engine.outcome.divergence import Divergence
 from eikon_engine.outcome.events import ActionTaken, DivergenceFound, ObservationMade, RecordedAction
 from eikon_engine.trace.actions import Fill
@@ -83,6 +84,66 @@ def test_a_pattern_is_looked_for_in_the_address_of_the_page_that_the_action_is_o
     on_first = [each.position for each in shop_steps() if getattr(getattr(each.step, "action", None), "page", 1) == 0]
 
     assert stopped_before(stop_at("pattern", "/checkout$"), seen) == on_first
+
+
+_PIECES = (
+    *"ab{}eis12,[]-|()?*+:^$. ",
+    *(
+        "[^",
+        "[[:alpha:]]",
+        "[a[b]",
+        r"\d",
+        r"\[",
+        r"\{",
+        r"\}",
+        "(?:",
+        "(?#[)",
+        r"\N{BULLET}",
+        "&&",
+        "||",
+        "{e}",
+        "{,2}",
+    ),
+)
+_TEXTS = (
+    "",
+    "a",
+    "ab",
+    "aaa",
+    "item",
+    "a{e}",
+    "a{,2}",
+    "b:]",
+    "[:alpha:]",
+    "{",
+    "}",
+    "[",
+    "]",
+    "1",
+    "\u2022",
+    "a&&b",
+    "[]",
+)
+
+
+@given(st.lists(st.sampled_from(_PIECES), min_size=1, max_size=7).map("".join))
+@example("item{i}")
+@example("x{s}")
+@example("/user/{id}")
+@example("a{1<e<2}")
+@pytest.mark.filterwarnings("ignore:Possible (nested|set):FutureWarning")
+def test_patterns_mean_what_they_mean_in_python(source: str) -> None:
+    """Braces that count nothing are letters; what Python refuses is refused."""
+    try:
+        wanted = [re.search(source, text, re.IGNORECASE) is not None for text in _TEXTS]
+    except re.error:
+        with pytest.raises(BreakpointError, match="wanted a"):
+            TextPattern.read(source, "pattern")
+        return
+
+    pattern = TextPattern.read(source, "pattern")
+
+    assert [pattern.search(text) is Found.YES for text in _TEXTS] == wanted
 
 
 def test_all_breakpoints_at_a_step_are_hit_and_counted() -> None:

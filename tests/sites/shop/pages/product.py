@@ -18,6 +18,10 @@ def _button(request: Request) -> str:
         return fill("button.html", id="buy-now", label="Buy now", state="")
     if request.changed("wrong-target"):
         return fill("button.html", id="add-to-cart", label="Add to wish list", state=" data-wish")
+    if request.changed("new-id"):
+        return fill("button.html", id="buy-now", label="Add to cart", state="")
+    if request.changed("new-label"):
+        return fill("button.html", id="add-to-cart", label="Add to basket", state="")
     states = {"disabled-button": " disabled", "hidden-button": " hidden"}
     state = states.get(request.shop.change or "", "")
     button = fill("button.html", id="add-to-cart", label="Add to cart", state=state)

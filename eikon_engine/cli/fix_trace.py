@@ -1,0 +1,107 @@
+"""`eikon fix trace`: mend a recorded mission, or say why it must not be mended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from eikon_engine.completions.append import ClientOnDemand
+from eikon_engine.completions.debug_options import debugging
+from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient
+from eikon_engine.errors import FixRefusedError
+from eikon_engine.fix.missions.options import RUNS, RepairOptions, read_against
+from eikon_engine.fix.missions.render import render_repair
+from eikon_engine.fix.missions.repair import repair_trace
+from eikon_engine.outcome.printable import printable
+from eikon_engine.replay.secret_sources import gather_secrets
+from eikon_engine.trace.record import Record
+from eikon_engine.trace.url_map import parse_rules
+from eikon_engine.trace.variables import parse_variables
+
+if TYPE_CHECKING:
+    from eikon_engine.completions.client import CompletionClient
+    from eikon_engine.completions.debug_options import DebugChoice
+    from eikon_engine.fix.missions.report import RepairReport
+
+
+class TraceChoice(Record):
+    """What people choose of a repair."""
+
+    bundle: Path
+    against: str = "live"
+    base_urls: tuple[str, ...] = ()
+    runs: int = RUNS
+    accept_baseline: bool = False
+    output: Path | None = None
+    in_place: bool = False
+    timeout: float | None = None
+    variables: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    secret_file: Path | None = None
+    storage_state: Path | None = None
+    browser_path: Path | None = None
+    model: str | None = None
+    model_url: str | None = None
+
+
+def fix_trace(choice: TraceChoice, debug: DebugChoice) -> RepairReport:
+    """Mend the mission of a bundle; a model is asked with --model or --debug-dir alone.
+
+    Raises:
+        EikonError: see `repair_trace`.
+    """
+    with ExitStack() as held:
+        options = RepairOptions(
+            against=read_against(choice.against),
+            base_urls=parse_rules(choice.base_urls),
+            runs=choice.runs,
+            accept_baseline=choice.accept_baseline,
+            output=choice.output,
+            in_place=choice.in_place,
+            secrets=gather_secrets(choice.secrets, choice.secret_file),
+            variables=parse_variables(choice.variables),
+            storage_state=choice.storage_state,
+            timeout_ms=None if choice.timeout is None else choice.timeout * 1000,
+            browser_path=choice.browser_path,
+            client=_client(choice, debug, held),
+            progress=_tell,
+        )
+        return asyncio.run(repair_trace(choice.bundle, options))
+
+
+def conclude_repair(report: RepairReport, *, as_json: bool) -> int:
+    """Print the result, and return the exit status.
+
+    Raises:
+        FixRefusedError: the mission must not be mended, or could not be.
+    """
+    click.echo(render_repair(report), err=True, nl=False)
+    if as_json:
+        click.echo(report.model_dump_json(indent=1))
+    elif report.proof is not None and report.proof.certificate is not None:
+        click.echo(printable(report.diff), nl=False)
+    if report.status == "refused":
+        message = f"{report.trace_path}: {report.refusal}"
+        raise FixRefusedError(message)
+    return report.exit_status
+
+
+def _client(choice: TraceChoice, debug: DebugChoice, held: ExitStack) -> CompletionClient | None:
+    def live() -> OpenAIClient:
+        chosen = {MODEL_VARIABLE: choice.model, URL_VARIABLE: choice.model_url}
+        environ = {**os.environ, **{name: value for name, value in chosen.items() if value is not None}}
+        return held.enter_context(OpenAIClient.from_environment(environ))
+
+    responses = held.enter_context(debugging(debug, live=live))
+    if responses is not None:
+        return responses.client
+    return None if choice.model is None else ClientOnDemand(live)
+
+
+def _tell(line: str) -> None:
+    click.echo(printable(f"[FIX] {line}"), err=True)

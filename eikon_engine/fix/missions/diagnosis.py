@@ -1,0 +1,109 @@
+"""Why a mission diverged, step by step: each is judged by itself, so that no cause hides behind an earlier one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.divergence.first_cause import first_cause
+from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.located import positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.fix.missions.watched_replay import Tested
+    from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.explanation import Explanation
+    from eikon_engine.outcome.outcomes import StepOutcome, SubgoalOutcome
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.dom.tree import PageSnapshot
+    from eikon_engine.trace.execution import ExecutionTrace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diverged:
+    """One step that diverged, and why."""
+
+    attempt: str
+    """Id of the subgoal attempt."""
+    sequence: int
+    step: ActionTrace | None
+    """As it was recorded; None for the use of a skill."""
+    found: tuple[Divergence, ...]
+    explanation: Explanation
+
+    @property
+    def first(self) -> Divergence:
+        """Return the finding that is nearest to the cause."""
+        return self.found[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """A mission that diverged."""
+
+    bundle: Bundle
+    tested: Tested
+    steps: tuple[Diverged, ...]
+    """In the order of the mission; one at least."""
+
+    @property
+    def last(self) -> Diverged:
+        """Return the step at which the mission lost its way, or the last one that diverged."""
+        return self.steps[-1]
+
+    def page_at(self, diverged: Diverged) -> PageSnapshot | None:
+        """Return the page that the action of a step was to act on, as the replay saw it."""
+        action = None if diverged.step is None else diverged.step.action
+        shown = self.tested.pages.get((diverged.attempt, diverged.sequence), {})
+        return shown.get(getattr(action, "page", 0))
+
+
+def diagnose(bundle: Bundle, tested: Tested, ignored: frozenset[str] = frozenset()) -> Diagnosis | None:
+    """Judge every step that diverged; None if none has, but by codes that are `ignored`."""
+    steps = tuple(_diverged(bundle.trace, tested, ignored))
+    return Diagnosis(bundle=bundle, tested=tested, steps=steps) if steps else None
+
+
+def _diverged(trace: ExecutionTrace, tested: Tested, ignored: frozenset[str]) -> Iterator[Diverged]:
+    outcome = tested.outcome
+    subgoals = tuple(_without(each, ignored) for each in outcome.subgoals)
+    known = {(each.id, step.sequence): step for each, step in positions(trace)}
+    places = [(each.id, step) for each in subgoals for step in each.steps if step.divergences]
+    for attempt, step in places:
+        explanation = first_cause(
+            trace,
+            subgoals,
+            outcome.network,
+            outcome.network_mode,
+            outcome.environment_differences,
+            is_answered_by_other=bool(outcome.network.response_changes) and outcome.network_mode == "sealed",
+        )
+        if explanation is None:
+            return
+        recorded = known[attempt, step.sequence]
+        action = recorded if isinstance(recorded, ActionTrace) else None
+        yield Diverged(
+            attempt=attempt, sequence=step.sequence, step=action, found=step.divergences, explanation=explanation
+        )
+        subgoals = tuple(_cleared(each, (attempt, step.sequence)) for each in subgoals)
+
+
+def _without(subgoal: SubgoalOutcome, ignored: frozenset[str]) -> SubgoalOutcome:
+    return subgoal.model_copy(update={"steps": tuple(_kept(step, ignored) for step in subgoal.steps)})
+
+
+def _kept(step: StepOutcome, ignored: frozenset[str]) -> StepOutcome:
+    left = tuple(each for each in step.divergences if each.code not in ignored)
+    return step if left == step.divergences else step.model_copy(update={"divergences": left})
+
+
+def _cleared(subgoal: SubgoalOutcome, place: tuple[str, int]) -> SubgoalOutcome:
+    """Leave out what is explained already, so that the next step is the first one."""
+    if subgoal.id != place[0]:
+        return subgoal
+    steps = tuple(
+        step.model_copy(update={"divergences": ()}) if step.sequence == place[1] else step for step in subgoal.steps
+    )
+    return subgoal.model_copy(update={"steps": steps})

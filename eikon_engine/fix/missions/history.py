@@ -1,0 +1,42 @@
+"""What a mended bundle tells of its mending: in the warnings of its trace, and in a file beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.fix.missions.report import HISTORY_FILE
+from eikon_engine.trace.patch import EDITED, describe
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.whole_file import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from eikon_engine.fix.missions.report import Repair, RepairHistory
+
+
+def write_history(folder: Path, history: RepairHistory, before: tuple[str, ...]) -> None:
+    """Write who changed what, and why; `before` are the warnings of the old trace, the edits among which stay.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    write_whole(folder / HISTORY_FILE, history.model_dump_json(indent=1).encode() + b"\n")
+    trace = read_trace(folder)
+    told = (*(each for each in before if each.startswith(EDITED)), *_lines(history))
+    kept = (each for each in trace.warnings if not each.startswith(EDITED))
+    write_trace(trace.model_copy(update={"warnings": (*kept, *told)}), folder / TRACE_FILE)
+
+
+def _lines(history: RepairHistory) -> Iterator[str]:
+    how = "recorded anew" if history.recorded_anew else "on its own recording"
+    stamp = history.repaired_at.isoformat(timespec="seconds")
+    for repair in history.repairs:
+        yield f"{EDITED}by eikon fix trace, {stamp}, {how}: {_what(repair)} ({repair.proposer}: {repair.reason})"
+    for line in history.accepted:
+        yield f"{EDITED}by eikon fix trace, {stamp}: accepted {line}"
+
+
+def _what(repair: Repair) -> str:
+    return "; ".join(describe(each) for each in repair.patch.operations) or "took what the site shows"

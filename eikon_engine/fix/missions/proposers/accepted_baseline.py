@@ -1,0 +1,25 @@
+"""What the site shows today, where somebody accepted that it is another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.fix.missions.proposers.proposer import Proposed
+from eikon_engine.fix.missions.refusal import LOST_TARGET
+from eikon_engine.fix.missions.report import Repair
+from eikon_engine.trace.patch import TracePatch
+
+if TYPE_CHECKING:
+    from eikon_engine.fix.missions.diagnosis import Diagnosis
+    from eikon_engine.fix.missions.options import RepairOptions
+
+
+async def accepted_baseline(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
+    """Propose to record the same mission anew; None where it was not asked for, or an element is lost."""
+    lost = any(found.code in LOST_TARGET for each in diagnosis.steps for found in each.found)
+    if not options.accept_baseline or lost:
+        return None
+    reason = f"--accept-baseline: {diagnosis.steps[0].explanation.sentence}"
+    return Proposed(
+        repair=Repair(proposer="accept-baseline", patch=TracePatch(), reason=reason), comparing=TracePatch()
+    )

@@ -1,0 +1,87 @@
+"""The one element that a lost target has plainly become."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.divergence.identities import locate_all
+from eikon_engine.fix.missions.mended_element import comparing_patch, masks_of
+from eikon_engine.fix.missions.proposers.proposer import Proposed
+from eikon_engine.fix.missions.refusal import LOST_TARGET
+from eikon_engine.fix.missions.report import Repair
+from eikon_engine.fix.missions.selectors import selectors_of
+from eikon_engine.trace.actions import Assert, Drag
+from eikon_engine.trace.edits import SetFields
+from eikon_engine.trace.patch import TracePatch
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+    from eikon_engine.divergence.identities import Located
+    from eikon_engine.fix.missions.diagnosis import Diagnosis, Diverged
+    from eikon_engine.fix.missions.options import RepairOptions
+    from eikon_engine.outcome.divergence import Candidate
+    from eikon_engine.trace.target import Target
+
+LEAST_SCORE: Final = 0.7
+"""Of the candidate, from 0 to 1."""
+LEAST_LEAD: Final = 0.2
+"""Of the candidate over the one after it."""
+
+
+async def did_you_mean(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:  # noqa: ARG001 - a Proposer
+    """Propose the candidate as target, if no other one comes near it."""
+    lost = diagnosis.last
+    target = _target(lost)
+    found = _plain(lost)
+    if target is None or found is None or lost.step is None:
+        return None
+    element, document = _element(diagnosis, lost, found)
+    if element is None:
+        return None
+    selector = _selector(lost, target, element, document)
+    if selector is None:
+        return None
+    reason = f"{lost.first.code} of {target.selector}; {found}"
+    fields: dict[str, JsonValue] = (
+        {"action.target.selector": selector} if selector != target.selector else {"action.target.identity": None}
+    )
+    edit = SetFields(step=lost.step.id, fields=fields, reason=f"did-you-mean: {reason}")
+    return Proposed(
+        repair=Repair(proposer="did-you-mean", patch=TracePatch(operations=(edit,)), reason=reason),
+        comparing=comparing_patch(lost.step, selector, element.identity, edit),
+        masks=masks_of(diagnosis, lost, element),
+        step=lost.step.id,
+    )
+
+
+def _target(lost: Diverged) -> Target | None:
+    """Return the target that was lost; a drag has two, and an assertion asserts its own."""
+    if lost.step is None or lost.first.code not in LOST_TARGET or isinstance(lost.step.action, Drag | Assert):
+        return None
+    return getattr(lost.step.action, "target", None)
+
+
+def _plain(lost: Diverged) -> Candidate | None:
+    """Return the first candidate, if it is likely, and well above the second."""
+    candidates = lost.first.candidates or ()
+    if not candidates or candidates[0].score < LEAST_SCORE:
+        return None
+    second = candidates[1].score if len(candidates) > 1 else 0.0
+    return candidates[0] if candidates[0].score - second >= LEAST_LEAD else None
+
+
+def _element(diagnosis: Diagnosis, lost: Diverged, found: Candidate) -> tuple[Located | None, tuple[Located, ...]]:
+    """Find the candidate in the page that was seen; None where its path names several."""
+    page = diagnosis.page_at(lost)
+    frame = None if page is None else next((each for each in page.frames if each.path == found.frame), None)
+    document = () if frame is None else tuple(locate_all(frame))
+    named = [each for each in document if each.path == found.path]
+    return (named[0] if len(named) == 1 else None), document
+
+
+def _selector(lost: Diverged, target: Target, element: Located, document: tuple[Located, ...]) -> str | None:
+    """Return the best selector; the recorded one only where it still finds one element."""
+    names = selectors_of(element, document, target.selector)
+    kept = lost.first.code == "target-changed"
+    return next((each for each in names if kept or each != target.selector), None)

@@ -1,0 +1,26 @@
+"""The proposers in the order in which they are asked: what needs no model first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.missions.proposers.accepted_baseline import accepted_baseline
+from eikon_engine.fix.missions.proposers.ask_model import ask_model
+from eikon_engine.fix.missions.proposers.did_you_mean import did_you_mean
+from eikon_engine.fix.missions.proposers.volatile_rule import volatile_rule
+
+if TYPE_CHECKING:
+    from eikon_engine.fix.missions.diagnosis import Diagnosis
+    from eikon_engine.fix.missions.options import RepairOptions
+    from eikon_engine.fix.missions.proposers.proposer import Proposed, Proposer
+
+PROPOSERS: Final[tuple[Proposer, ...]] = (did_you_mean, volatile_rule, accepted_baseline, ask_model)
+
+
+async def propose(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
+    """Return the first proposal; None if nobody has one."""
+    for proposer in PROPOSERS:
+        proposed = await proposer(diagnosis, options)
+        if proposed is not None:
+            return proposed
+    return None

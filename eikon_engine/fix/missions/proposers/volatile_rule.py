@@ -1,0 +1,37 @@
+"""A part of requests that changes from run to run, as certifying finds it on the recording itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.certify.certify import certify
+from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.fix.missions.proposers.proposer import Proposed
+from eikon_engine.fix.missions.report import Repair
+from eikon_engine.trace.patch import AddRule, describe, reason_of
+
+if TYPE_CHECKING:
+    from eikon_engine.fix.missions.diagnosis import Diagnosis
+    from eikon_engine.fix.missions.options import RepairOptions
+
+ASKED_OTHERWISE: Final = frozenset({"request-missing", "request-unexpected", "request-not-recorded"})
+
+
+async def volatile_rule(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
+    """Propose the rules without which the recording does not replay alike; None if something else differs, too."""
+    bundle = diagnosis.bundle
+    asked = all(found.code in ASKED_OTHERWISE for found in diagnosis.last.found)
+    if not asked or bundle.trace.network is None:
+        return None
+    chosen = CertifyOptions(
+        runs=max(options.runs, 2), browser_path=options.browser_path, secrets=options.secrets, now=options.now
+    )
+    report = (await certify(bundle, chosen)).report
+    operations = report.patch.operations
+    if report.status != "proposed" or not all(isinstance(each, AddRule) for each in operations):
+        return None
+    reason = "; ".join(f"{describe(each)}: {reason_of(each)}" for each in operations)
+    return Proposed(
+        repair=Repair(proposer="volatile-rule", patch=report.patch, reason=reason),
+        comparing=report.patch,
+    )

@@ -1,0 +1,55 @@
+"""Show people what became of a mission that was to be mended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.outcome.printable import printable
+from eikon_engine.trace.patch import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.fix.missions.report import Repair, RepairReport
+
+
+def render_repair(report: RepairReport) -> str:
+    """Write what diverged, why, what was proposed, the proof, and where the mended bundle is."""
+    return printable("\n".join(_lines(report))) + "\n"
+
+
+def _lines(report: RepairReport) -> Iterator[str]:
+    yield f"mission    {report.mission_id}: {_status(report)}"
+    if report.explanation is not None:
+        yield f"diverged   {report.explanation.sentence}"
+        yield f"cause      {report.explanation.cause}: {report.explanation.why}"
+    for repair in report.repairs:
+        yield from _repair(repair)
+    yield from (f"accepted   {each}" for each in report.accepted)
+    if report.proof is not None:
+        said = "faithful" if report.proof.certificate is not None else report.proof.status
+        yield f"proof      {report.proof.runs} sealed replays: {said}"
+    if report.written:
+        yield f"written    {report.written}"
+    if report.kept_aside:
+        yield f"old one    {report.kept_aside}"
+
+
+def _status(report: RepairReport) -> str:
+    match report.status:
+        case "faithful":
+            return f"faithful against {report.against}, nothing to mend"
+        case "repaired":
+            return "repaired"
+        case "proposed":
+            return "can be repaired; --output DIR or --in-place keeps the mended bundle"
+        case "refused":
+            return "not repaired"
+        case "unverifiable":
+            return f"nothing diverged, and not everything can be compared ({report.refusal})"
+
+
+def _repair(repair: Repair) -> Iterator[str]:
+    what = "; ".join(describe(each) for each in repair.patch.operations) or "record it anew"
+    yield f"proposed   {what} [{repair.proposer}]"
+    yield f"           because {repair.reason}"

@@ -1,0 +1,64 @@
+"""Selectors for an element of a stored document, each proved to match nothing else there."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.divergence.identities import Located
+
+_TEST_IDS: Final = ("data-testid", "data-test", "data-id")
+_NAMING: Final = ("name", "placeholder", "href", "alt", "title")
+_PLAIN_ID: Final = re.compile(r"[A-Za-z_][\w\-]*")
+_UNQUOTABLE: Final = re.compile(r"[\"\\\x00-\x1f]")
+_NUMBERED: Final = re.compile(r":nth\((\d+)\)")
+
+
+def selectors_of(element: Located, document: Sequence[Located], recorded: str) -> tuple[str, ...]:
+    """Return the selectors that match `element` alone; first those of the kind that was `recorded`."""
+    found = [selector for selector, matches in _names(element, document) if matches == 1]
+    found.sort(key=lambda each: _kind(each) != _kind(recorded))
+    path = _by_place(element)
+    if path is not None and (element.name or element.text):
+        found.append(path)
+    return tuple(dict.fromkeys(found))
+
+
+def _names(element: Located, document: Sequence[Located]) -> Iterator[tuple[str, int]]:
+    """Yield selectors with the number of elements that each matches."""
+    own = dict(element.attributes)
+    for name in _TEST_IDS:
+        if own.get(name) and not _UNQUOTABLE.search(own[name]):
+            yield f'[{name}="{own[name]}"]', _having(document, name, own[name])
+    identity = own.get("id", "")
+    if _PLAIN_ID.fullmatch(identity):
+        yield f"#{identity}", _having(document, "id", identity)
+    if element.role and element.name and not _UNQUOTABLE.search(element.name):
+        alike = sum(each.role == element.role and each.name == element.name for each in document)
+        yield f'role={element.role}[name="{element.name}"]', alike
+    for name in _NAMING:
+        if own.get(name) and not _UNQUOTABLE.search(own[name]):
+            alike = sum(each.node.tag == element.node.tag and dict(each.attributes).get(name) == own[name]
+                        for each in document)  # fmt: skip
+            yield f'{element.node.tag}[{name}="{own[name]}"]', alike
+
+
+def _having(document: Sequence[Located], name: str, value: str) -> int:
+    return sum(dict(each.attributes).get(name) == value for each in document)
+
+
+def _by_place(element: Located) -> str | None:
+    """Return the way to an element; None where it leads through a shadow root."""
+    path = element.path
+    return None if "#shadow" in path else _NUMBERED.sub(r":nth-of-type(\1)", path)
+
+
+def _kind(selector: str) -> str:
+    if selector.startswith(("role=", "internal:role=")):
+        return "role"
+    if re.match(r"\[data-|internal:testid=", selector):
+        return "test id"
+    return "id" if re.fullmatch(r"\w*#[\w\-]+", selector) else "css"
