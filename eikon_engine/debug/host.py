@@ -288,6 +288,11 @@ async def _files(options: SessionOptions, bundle: Bundle, has_begun: anyio.Event
         shutil.rmtree(folder.discarded, ignore_errors=True)
 
 
+def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
+    """Say that somebody ended the session: by a command, or by a signal."""
+    write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
+
+
 @contextmanager
 def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[None]:
     """Leave nothing of a session that could not begin: its name is free for another try."""
@@ -297,11 +302,6 @@ def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[N
         if not has_begun.is_set():
             shutil.rmtree(folder.root, ignore_errors=True)
         raise
-
-
-def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
-    """Say that somebody ended the session: by a command, or by a signal."""
-    write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
 
 
 def _named(number: signal.Signals) -> tuple[str, ...]:

@@ -156,8 +156,13 @@ def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: 
     """What stops the whole group of processes, as `timeout` does, ends it in order, too: one line, and no noise."""
     command = (sys.executable, "-m", "eikon_engine", "debug", "start", "--trace", str(PASSING), "--session", "s1")
     options = ("--sessions-dir", str(tmp_path), *(("--run",) if while_it == "action" else ()))
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen([*command, *options], text=True, start_new_session=True, **both)
+    process = subprocess.Popen(
+        [*command, *options],
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     events = tmp_path / "s1" / "events.jsonl"
     while not events.exists():
         assert process.poll() is None
