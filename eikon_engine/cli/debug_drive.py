@@ -64,13 +64,11 @@ def _drive(asked: Asked, which: tuple[Path, str | None], *, as_json: bool, timeo
     from eikon_engine.debug.find_session import find_any, find_running
     from eikon_engine.outcome.printable import printable
 
-    if isinstance(asked, Look):
-        told: Told | None = asked.tell(find_any(*which))
-    else:
-        told = _at_rest(asked, which)
+    told = asked.tell(find_any(*which)) if isinstance(asked, Look) else _at_rest(asked, which)
     if told is not None:
         click.echo(_json(told.data) if as_json else printable(told.text), nl=False)
         return 0
+    assert not isinstance(asked, Look)  # noqa: S101 - it has been answered
     folder = find_running(*which)
     return _send(folder, _agreed(asked, folder), as_json=as_json, timeout_s=timeout_s)
 
