@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from eikon_engine.debug.asked import Ask, Asked
+    from eikon_engine.debug.asked import Ask, Asked, Told
     from eikon_engine.debug.commands import Command
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.outcome.events import JournalLine
@@ -64,12 +64,23 @@ def _drive(asked: Asked, which: tuple[Path, str | None], *, as_json: bool, timeo
     from eikon_engine.debug.find_session import find_any, find_running
     from eikon_engine.outcome.printable import printable
 
-    if isinstance(asked, Look):
-        told = asked.tell(find_any(*which))
+    told = asked.tell(find_any(*which)) if isinstance(asked, Look) else _at_rest(asked, which)
+    if told is not None:
         click.echo(_json(told.data) if as_json else printable(told.text), nl=False)
         return 0
+    assert not isinstance(asked, Look)  # noqa: S101 - it has been answered
     folder = find_running(*which)
     return _send(folder, _agreed(asked, folder), as_json=as_json, timeout_s=timeout_s)
+
+
+def _at_rest(ask: Ask, which: tuple[Path, str | None]) -> Told | None:
+    """Do it in the files of a session that was named and has ended, where that can be; None where it is not done."""
+    from eikon_engine.debug.find_session import find_any
+
+    if ask.ended is None or which[1] is None:
+        return None
+    folder = find_any(*which)
+    return None if folder.runs() else ask.ended(folder)
 
 
 def _agreed(ask: Ask, folder: SessionFolder) -> Command:

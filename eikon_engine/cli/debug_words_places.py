@@ -52,11 +52,13 @@ def _show_word(checkpoint: str) -> Asked:
 @checkpoint_words.command("delete", context_settings=HELP)
 @click.argument("checkpoint", metavar="ID|LABEL")
 def _delete_word(checkpoint: str) -> Asked:
-    """Delete a checkpoint; one that a branch begins at stays."""
-    from eikon_engine.debug.asked import plainly
+    """Delete a checkpoint; one that a branch begins at stays. A session that has ended has to be named."""
+    from eikon_engine.debug.asked import Ask
     from eikon_engine.debug.commands import CheckpointDelete
+    from eikon_engine.debug.ended_session import delete_in_files
 
-    return plainly(CheckpointDelete(checkpoint=checkpoint))
+    command = CheckpointDelete(checkpoint=checkpoint)
+    return Ask(lambda _folder: command, ended=lambda folder: delete_in_files(folder, checkpoint))
 
 
 @click.command("rewind", context_settings=HELP)

@@ -32,6 +32,8 @@ class Ask:
     """What has to be agreed to first; None where nothing has."""
     agreed: Callable[[Command], Command] = lambda command: command
     """Note in the command that it was agreed to."""
+    ended: Callable[[SessionFolder], Told] | None = None
+    """Do it in the files of a session that was named and does not run any more; None where that cannot be."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.debug.checkpoint import CheckpointName, delete_checkpoint, make_checkpoint
 from eikon_engine.debug.parking import Berth
 from eikon_engine.debug.passing import on_the_way
-from eikon_engine.debug.place_in_timeline import find_checkpoint
+from eikon_engine.debug.place_in_timeline import demand_no_fork, find_checkpoint
 from eikon_engine.debug.pruning import PrunePolicy, prune
 from eikon_engine.debug.results import Marked
 from eikon_engine.debug.timeline import CheckpointEntry
-from eikon_engine.errors import BranchError, BrowserDiedError, EikonError, UsageError
+from eikon_engine.errors import BrowserDiedError, EikonError, UsageError
 from eikon_engine.outcome.debug_events import Checkpoint
 from eikon_engine.outcome.events import DivergenceFound, Note, verdict_of
 
@@ -67,10 +67,7 @@ def delete(journey: Journey, name: str) -> Marked:
         CheckpointError: its files cannot be deleted.
     """
     branch, entry = find_checkpoint(journey.timeline, name, "checkpoint delete")
-    begun = next((each.name for each in journey.timeline.branches if each.fork_point == entry.id), None)
-    if begun is not None:
-        message = f"checkpoint delete: wanted one at which no branch begins, found {entry.id}, at which {begun} does"
-        raise BranchError(f"{message}; delete the branch first")
+    demand_no_fork(journey.timeline, entry)
     _drop(journey, (entry,))
     return Marked(change="deleted", branch=branch.name, checkpoint=entry)
 

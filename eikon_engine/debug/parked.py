@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 def parked_checkpoints(journey: Journey) -> frozenset[str]:
     """Return the ids of the checkpoints at which a page waits."""
     timeline = journey.timeline
-    passed = {entry.id for _, entry in on_the_way(timeline, timeline.active)}
+    passed = {entry.id for _, entry in on_the_way(timeline, timeline.active, journey.way)}
     return frozenset(
         entry.id
         for owner, entry in timeline.checkpoints()
-        if _waits(journey, timeline.active if entry.id in passed else owner, owner, entry)
+        if _waits(journey, timeline.active if entry.id in passed else owner, entry)
     )
 
 
-def _waits(journey: Journey, goes: Branch, owner: Branch, entry: CheckpointEntry) -> bool:
-    """Say whether a page waits at a checkpoint of `owner` for a session that goes the way of a branch."""
+def _waits(journey: Journey, goes: Branch, entry: CheckpointEntry) -> bool:
+    """Say whether a page waits at a checkpoint for a session that goes the way of a branch."""
     here = [line for line in journey.lines.parking.lines if line.iteration == entry.iteration]
     if not here:
         return False
     try:
-        way = journey.saved_checkpoint(owner, entry).way(journey.ways[goes.name].bundle)
+        way = journey.saved_checkpoint(goes, entry).way(journey.ways[goes.name].bundle)
     except CheckpointError:
         return False  # whoever wants to go there is told
     return any(leads_to(line, way, entry.iteration) for line in here)

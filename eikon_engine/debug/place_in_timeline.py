@@ -87,6 +87,18 @@ def _known(every: Sequence[tuple[Branch, CheckpointEntry]]) -> str:
     return f"there {'is' if len(every) == 1 else 'are'} {named}{more}; eikon debug checkpoint list shows all"
 
 
+def demand_no_fork(timeline: Timeline, entry: CheckpointEntry) -> None:
+    """Make sure that a checkpoint may be deleted.
+
+    Raises:
+        BranchError: a branch begins at it.
+    """
+    begun = next((each.name for each in timeline.branches if each.fork_point == entry.id), None)
+    if begun is not None:
+        message = f"checkpoint delete: wanted one at which no branch begins, found {entry.id}, at which {begun} does"
+        raise BranchError(f"{message}; delete the branch first")
+
+
 def demand_branch(timeline: Timeline, name: str, what: str) -> Branch:
     """Return a branch by name.
 

@@ -6,12 +6,13 @@ import shutil
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
-from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint
-from eikon_engine.debug.passing import holder, is_passed
+from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.step_fields import bundle_path
+from eikon_engine.debug.whole_part import last_checkpoint, whole_part
 from eikon_engine.errors import OutputError, SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.outcome.events import Note
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,42 +24,42 @@ if TYPE_CHECKING:
 
 
 def take_over(journey: Journey, before: SessionFolder) -> None:
-    """Copy the checkpoints and branches of an earlier session; the session stands at the start of `main`.
+    """Copy the checkpoints and branches of an earlier session that are whole, and stand at the start of `main`.
 
-    They were verified before, see `verify`.
+    What is damaged is left behind, and told.
 
     Raises:
         SessionError: the timeline of the earlier session cannot be read.
         CheckpointError: a checkpoint was changed meanwhile.
         OutputError: the files cannot be copied.
     """
-    timeline = before.read_timeline()
+    whole = whole_part(before, journey.line.bundle)
+    for branch in whole.timeline.branches:
+        if branch.name != MAIN_BRANCH:
+            _copy(bundle_path(before, branch), bundle_path(journey.folder, branch))
     _copy(before.checkpoints, journey.folder.checkpoints)
-    _copy(before.branches, journey.folder.branches)
-    for branch in timeline.branches:
-        _take_branch(journey, timeline, branch)
-    count = sum(1 for _ in timeline.checkpoints())
-    journey.tell(Note(text=f"taken over from {before.name}: {count} checkpoints, {len(timeline.branches)} branches"))
+    taken = {entry.id for _, entry in whole.timeline.checkpoints()}
+    for _, entry in before.read_timeline().checkpoints():
+        if entry.id not in taken:
+            delete_checkpoint(journey.folder.checkpoints, entry.id)
+    for branch in whole.timeline.branches:
+        _take_branch(journey, whole.timeline, branch)
+    for each in whole.lost:
+        journey.tell(Note(text=f"not taken over: {each}"))
+    counts = f"{counted(len(taken), 'checkpoint')}, {len(whole.timeline.branches)} branches"
+    journey.tell(Note(text=f"taken over from {before.name}: {counts}"))
 
 
 def verify(before: SessionFolder, bundle: Bundle) -> None:
-    """Prove that everything that an earlier session has left is whole, and belongs to the recording `bundle`.
+    """Prove that an earlier session was one on the mission of `bundle`.
 
     Raises:
         SessionError: its timeline cannot be read, or is one of another mission.
-        CheckpointError: a checkpoint was changed, or is one of another trace.
     """
     timeline, mission = before.read_timeline(), bundle.trace.mission_id
     if timeline.mission_id != mission:
         message = f"{before.timeline}: wanted a session on {mission}"
         raise SessionError(f"{message}, found one on {timeline.mission_id}; restore the file")
-    bundles = {
-        each.name: bundle if each.name == MAIN_BRANCH else open_branch(bundle_path(before, each)).bundle
-        for each in timeline.branches
-    }
-    for owner, entry in timeline.checkpoints():
-        trace = bundles[holder(timeline, owner, entry).name].trace
-        read_checkpoint(checkpoint_file(before.checkpoints, entry.id), trace)
 
 
 def _take_branch(journey: Journey, timeline: Timeline, branch: Branch) -> None:
@@ -66,7 +67,7 @@ def _take_branch(journey: Journey, timeline: Timeline, branch: Branch) -> None:
     if branch.name == MAIN_BRANCH:
         here = journey.active.model_copy(update={"checkpoints": branch.checkpoints})
     else:
-        last = _last(timeline, branch)
+        last = last_checkpoint(timeline, branch)
         begun = read_checkpoint(checkpoint_file(journey.folder.checkpoints, last))
         journey.ways[branch.name] = begun.way(open_branch(bundle_path(journey.folder, branch)).bundle)
         here = branch.model_copy(
@@ -78,17 +79,6 @@ def _take_branch(journey: Journey, timeline: Timeline, branch: Branch) -> None:
             }
         )
     journey.keep(journey.timeline.with_branch(here))
-
-
-def _last(timeline: Timeline, branch: Branch) -> str:
-    """Return the id of the checkpoint at which a branch goes on: the last one that it has come to, or its first."""
-    own = (entry for entry in branch.checkpoints if entry.parted_after is None)
-    passed = [entry for entry in own if entry.iteration <= branch.iteration and is_passed(branch.evaluations, entry)]
-    last = max(passed, key=lambda each: (each.iteration, len(each.evaluations)), default=None)
-    begun = next((entry for _, entry in timeline.checkpoints() if entry.id == branch.fork_point), None)
-    if last is not None and (begun is None or last.iteration >= min(begun.iteration, branch.iteration)):
-        return last.id
-    return branch.fork_point or ""
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -116,17 +116,42 @@ def test_its_checkpoints_are_gone_back_to_in_a_new_session(killed: Session) -> N
     assert (about["timeout_ms"], about["keep_checkpoints"]) == (20_000, 20)
 
 
-def test_checkpoints_of_another_trace_are_not_taken_over(killed: Session, tmp_path: Path) -> None:
-    """A checkpoint that was put into another session's folder is refused, and so is one that was changed."""
-    made = killed.json("checkpoint", "show", "prices")["id"]
-    path = killed.folder / "checkpoints" / f"{made}.json"
-    whole = path.read_text()
-    path.write_text(whole.replace('"label": "prices"', '"label": "forged"'))
-    said = say("debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s3")
-    path.write_text(whole)
+def test_what_is_damaged_is_left_behind_and_told(killed: Session) -> None:
+    """A checkpoint that was changed, one that lost its picture, and the branch that began there.
 
-    assert said.status == 65
-    assert "changed by hand" in said.err
+    A damaged checkpoint can be deleted from the files, unless a branch begins at it.
+    """
+    listed = {each["iteration"]: each["id"] for each in killed.json("checkpoint", "list") if each["branch"] == "main"}
+    checkpoints = killed.folder / "checkpoints"
+    forged, torn = checkpoints / f"{listed[1]}.json", checkpoints / f"{listed[3]}.png"
+    forged.write_text(forged.read_text().replace('"label": "prices"', '"label": "forged"'))
+    torn.unlink()
+    with session(killed.parent, "--from-session", "s1", name="s4", trace=None) as new:
+        left = {each["id"] for each in new.json("checkpoint", "list")}
+        branches = [each["name"] for each in new.json("branch", "list")]
+        notes = [event.text for event in new.events("note")]
+
+    refused = killed("checkpoint", "delete", "prices")
+    deleted = killed("checkpoint", "delete", listed[3])
+
+    assert (left & {listed[1], listed[3]}, branches) == (set(), ["main"])
+    assert any(f"not taken over: {listed[1]} of main" in each and "changed by hand" in each for each in notes)
+    assert any(f"not taken over: {listed[3]} of main" in each for each in notes)
+    assert "not taken over: branch other: no checkpoint is whole at which it could go on" in notes
+    assert (refused.status, "at which other does" in refused.err) == (2, True)
+    assert (deleted.status, deleted.out.startswith(f"deleted {listed[3]}")) == (0, True)
+    assert listed[3] not in {each["id"] for each in killed.json("checkpoint", "list")}
+    assert not list(checkpoints.glob(f"{listed[3]}.*"))
+
+
+def test_a_session_that_cannot_begin_with_another_one_leaves_nothing(killed: Session) -> None:
+    """Its name stays free."""
+    gone = killed.folder / "checkpoints" / "gone"
+    gone.symlink_to(gone.with_name("nowhere"))
+    said = say("debug", "start", "--from-session", "s1", "--sessions-dir", str(killed.parent), "--session", "s3")
+    gone.unlink()
+
+    assert (said.status, "cannot be copied" in said.err) == (2, True)
     assert not (killed.parent / "s3").exists()
 
 

@@ -9,7 +9,8 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.debug.host import SessionOptions, run_session
-from eikon_engine.errors import BranchError, CheckpointError, RewindNotFaithfulError, UsageError
+from eikon_engine.debug.session_folder import SessionFolder
+from eikon_engine.errors import BranchError, RewindNotFaithfulError, SessionError, UsageError
 from tests.debug.conftest import PASSING
 from tests.debug.driven import Driven, browser_for_lines, driven
 
@@ -194,15 +195,13 @@ def test_a_session_with_ways_that_parted_is_taken_over(
     assert "at 4, on steps that were changed since" in drawn
 
 
-def test_nothing_is_begun_on_a_session_that_is_not_whole(shop: Driven, tmp_path: Path) -> None:
+def test_nothing_is_begun_on_a_session_of_another_mission(shop: Driven, tmp_path: Path) -> None:
     """No empty session is left in the list."""
-    shop("checkpoint_create", label="start")
-    folder = shop.debugger.journey.folder
-    path = folder.checkpoints / f"{shop.checkpoint('start').id}.json"
-    path.write_text(path.read_text().replace('"label": "start"', '"label": "forged"'))
-    options = SessionOptions(trace=PASSING, parent=tmp_path / "next", from_session=folder)
+    before = SessionFolder(tmp_path / "before")
+    before.write_timeline(shop.timeline.model_copy(update={"mission_id": "another"}))
+    options = SessionOptions(trace=PASSING, parent=tmp_path / "next", from_session=before)
 
-    with pytest.raises(CheckpointError, match="changed by hand"):
+    with pytest.raises(SessionError, match="found one on another"):
         asyncio.run(run_session(options, lambda _folder: None))
 
     assert not (tmp_path / "next").exists()

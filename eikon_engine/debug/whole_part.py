@@ -1,0 +1,102 @@
+"""What of an earlier session is whole: checkpoints and branches that can be gone on from, and why others cannot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint
+from eikon_engine.debug.passing import holder, is_passed
+from eikon_engine.debug.step_fields import bundle_path
+from eikon_engine.errors import CheckpointError, EikonError
+from eikon_engine.outcome.debug_events import MAIN_BRANCH
+
+if TYPE_CHECKING:
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline
+    from eikon_engine.trace.bundle import Bundle
+
+
+@dataclass(frozen=True, slots=True)
+class WholePart:
+    """What is left of a timeline."""
+
+    timeline: Timeline
+    lost: tuple[str, ...]
+    """A line each: what is not whole, and why."""
+
+
+def whole_part(before: SessionFolder, bundle: Bundle) -> WholePart:
+    """Prove each checkpoint and branch of a session on the recording `bundle`, and leave out those that are damaged.
+
+    A branch is left out where no checkpoint is whole at which it could go on.
+
+    Raises:
+        SessionError: the timeline cannot be read.
+    """
+    timeline = before.read_timeline()
+    bundles: dict[str, Bundle] = {}
+    lost: list[str] = []
+    for branch in timeline.branches:
+        try:
+            bundles[branch.name] = _bundle(before, branch, bundle)
+        except EikonError as error:
+            lost.append(f"branch {branch.name}: {error.message}")
+    damaged: set[str] = set()
+    for owner, entry in timeline.checkpoints():
+        problem = _problem(before, entry, bundles.get(holder(timeline, owner, entry).name))
+        if problem is not None:
+            damaged.add(entry.id)
+            lost.append(f"{entry.id} of {owner.name}: {problem}")
+    return _left(_without_checkpoints(timeline, damaged), set(bundles), lost)
+
+
+def last_checkpoint(timeline: Timeline, branch: Branch) -> str:
+    """Return the id of the checkpoint at which a branch goes on: the last one that it has come to, or its first."""
+    own = (entry for entry in branch.checkpoints if entry.parted_after is None)
+    passed = [entry for entry in own if entry.iteration <= branch.iteration and is_passed(branch.evaluations, entry)]
+    last = max(passed, key=lambda each: (each.iteration, len(each.evaluations)), default=None)
+    begun = next((entry for _, entry in timeline.checkpoints() if entry.id == branch.fork_point), None)
+    if last is not None and (begun is None or last.iteration >= min(begun.iteration, branch.iteration)):
+        return last.id
+    return branch.fork_point or ""
+
+
+def _bundle(before: SessionFolder, branch: Branch, bundle: Bundle) -> Bundle:
+    return bundle if branch.name == MAIN_BRANCH else open_branch(bundle_path(before, branch)).bundle
+
+
+def _problem(before: SessionFolder, entry: CheckpointEntry, bundle: Bundle | None) -> str | None:
+    if bundle is None:
+        return "its branch cannot be read"
+    try:
+        read_checkpoint(checkpoint_file(before.checkpoints, entry.id), bundle.trace)
+    except CheckpointError as error:
+        return error.message
+    return None
+
+
+def _without_checkpoints(timeline: Timeline, damaged: set[str]) -> Timeline:
+    for branch in timeline.branches:
+        left = tuple(entry for entry in branch.checkpoints if entry.id not in damaged)
+        timeline = timeline.with_branch(branch.model_copy(update={"checkpoints": left}))
+    return timeline
+
+
+def _left(timeline: Timeline, readable: set[str], lost: list[str]) -> WholePart:
+    """Leave out branches that cannot be read, or that have nowhere to go on, with those that begin on them."""
+    whole = {entry.id for _, entry in timeline.checkpoints()}
+    kept: dict[str, Branch] = {}
+    for branch in timeline.branches:  # parents come first
+        if branch.name not in readable:
+            continue
+        if branch.parent_branch is not None and branch.parent_branch not in kept:
+            lost.append(f"branch {branch.name}: it begins on {branch.parent_branch}, which is not whole")
+        elif branch.name != MAIN_BRANCH and last_checkpoint(timeline, branch) not in whole:
+            lost.append(f"branch {branch.name}: no checkpoint is whole at which it could go on")
+        else:
+            kept[branch.name] = branch
+    active = timeline.active_branch if timeline.active_branch in kept else MAIN_BRANCH
+    left = timeline.model_copy(update={"branches": tuple(kept.values()), "active_branch": active})
+    return WholePart(left, tuple(lost))
