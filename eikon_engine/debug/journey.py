@@ -79,6 +79,8 @@ class Journey:
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
+        self.stopped_before: frozenset[tuple[str, str]] = frozenset()
+        """Ids of the step that comes next and of the breakpoints on it that have stopped the session here."""
         self._parked: frozenset[str] = frozenset()
         lines.parking.changed = self.note_parked
 
@@ -200,6 +202,8 @@ class Journey:
         Raises:
             CheckpointError: the checkpoint is lost, or was changed by hand.
         """
+        if line.iteration != self.line.iteration:
+            self.stopped_before = frozenset()
         if place.checkpoint is None:
             return self.way.until(place.iteration)
         owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
