@@ -8,7 +8,7 @@ from eikon_engine.certify.certify import accept, certify
 from eikon_engine.debug.branches.branch import BRANCH_FILE, ORIGIN_FILE
 from eikon_engine.edit.changed_copy import write_changed_copy
 from eikon_engine.edit.saved_patch import write_patch
-from eikon_engine.errors import BranchError
+from eikon_engine.errors import BranchError, OutputError
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.bundle_path import inside
@@ -50,11 +50,14 @@ def save_patch(branch: Branch, path: Path) -> TracePatch:
 
     Raises:
         BranchError: the branch has answers that the recording does not have, and no patch can bring.
-        OutputError: the file cannot be written.
+        OutputError: something is at `path` already, or it cannot be written.
     """
     added = answer_count(branch.bundle) - branch.file.recorded_answers
     if added > 0:
         message = (
+    if path.exists():
+        message = f"{path}: wanted a new file for the patch, found that something is there already; name another one"
+        raise OutputError(message)
             f"branch {branch.file.name}: wanted one that the recorded network answers, found {added} answers of the "
             "live site, which no patch can bring; save it as a trace"
         )
