@@ -6,7 +6,8 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import open_branch, trace_sha256
+from eikon_engine.debug.branches.departure import left_out
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
@@ -71,6 +72,7 @@ class Journey:
                     created=now(),
                     bundle=str(line.bundle.root.absolute()),
                     step_count=line.step_count,
+                    trace_sha256=trace_sha256(trace),
                 ),
             ),
         )

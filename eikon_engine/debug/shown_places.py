@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from eikon_engine.debug.asked import Told
-from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import open_branch, trace_sha256
 from eikon_engine.debug.branches.diff import diff_ways
 from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint, screenshot_file
@@ -17,6 +17,7 @@ from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline_svg import draw_timeline
 from eikon_engine.debug.timeline_text import render_timeline
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
+from eikon_engine.errors import SessionError
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.whole_file import write_whole
 
@@ -105,6 +106,7 @@ def told_diff(folder: SessionFolder, one: str, other: str) -> Told:
         BranchError: one is not there.
         TraceError: the bundle of one cannot be read.
     """
+        SessionError: one was changed by somebody else.
     timeline = folder.read_timeline()
     first, second = (demand_branch(timeline, name, "diff") for name in (one, other))
     found = diff_ways((one, _bundle(folder, first)), (other, _bundle(folder, second)))
@@ -132,4 +134,16 @@ def _branch_line(branch: Branch, *, is_active: bool) -> str:
 
 def _bundle(folder: SessionFolder, branch: Branch) -> Bundle:
     path = bundle_path(folder, branch)
-    return open_bundle(path) if branch.name == MAIN_BRANCH else open_branch(path).bundle
+    if branch.name != MAIN_BRANCH:
+        return open_branch(path).bundle
+    bundle = open_bundle(path)
+    if branch.trace_sha256 not in {None, trace_sha256(bundle.trace)}:
+        message = f"{path}: wanted the trace with which session {folder.name} began, found one that was changed since"
+        raise SessionError(f"{message}; restore it")
+    return bundle
+    """Open the bundle of a branch.
+
+    Raises:
+        SessionError: its trace is another one than the session has.
+        TraceError: it cannot be read.
+    """

@@ -76,6 +76,8 @@ class Timeline(Record):
     mission_id: str
     branches: tuple[Branch, ...]
     """`main` first, then in the order in which they were made."""
+    trace_sha256: str | None = None
+    """Of `main`: digest of the trace with which the session began; branches tell theirs in their own files."""
     active_branch: str = MAIN_BRANCH
 
     @property
