@@ -138,6 +138,7 @@ def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: Bran
         is_live=command.live,
         iteration=entry.iteration,
         step_count=len(made.steps),
+        evaluations=entry.evaluations,
     )
 
 

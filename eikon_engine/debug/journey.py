@@ -11,11 +11,12 @@ from eikon_engine.debug.branches.departure import left_out
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.doubts import doubts_of
 from eikon_engine.debug.parked import parked_checkpoints
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
 from eikon_engine.debug.step_fields import bundle_path
-from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
+from eikon_engine.debug.timeline import Branch, LeftOutEntry, StepEntry, Timeline
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
 from eikon_engine.outcome.events import verdict_of
@@ -71,18 +72,18 @@ class Journey:
                     name=MAIN_BRANCH,
                     created=now(),
                     bundle=str(line.bundle.root.absolute()),
-                    step_count=line.step_count,
                     trace_sha256=trace_sha256(trace),
+                    step_count=line.step_count,
                 ),
             ),
         )
         self.put_in = 0
         """Number of the last of the next steps that were put in by hand: what is put in comes behind it."""
+        self.stopped_before: frozenset[tuple[str, str]] = frozenset()
+        """Ids of the step that comes next and of the breakpoints on it that have stopped the session here."""
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
-        self.stopped_before: frozenset[tuple[str, str]] = frozenset()
-        """Ids of the step that comes next and of the breakpoints on it that have stopped the session here."""
         self._parked: frozenset[str] = frozenset()
         lines.parking.changed = self.note_parked
 
@@ -119,9 +120,17 @@ class Journey:
         return None if planned is None else step_label(planned.step)
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """Say why the way here is not faithful, whatever its steps showed."""
+        gone = tuple(each for each in self._left_out() if each.iteration <= self.line.iteration)
+        return doubts_of(tuple(each.entry for each in self.line.evaluations), gone)
+
+    @property
     def verdict(self) -> Verdict | None:
         """Return what the branch has come to so far; None before the first step."""
-        return worst(map(verdict_of, self.line.outcomes)) if self.line.outcomes else None
+        doubted: tuple[Verdict, ...] = ("unverifiable",) if self.doubts else ()
+        verdicts = (*map(verdict_of, self.line.outcomes), *doubted)
+        return worst(verdicts) if verdicts else None
 
     @property
     def stand(self) -> Stand:
@@ -134,6 +143,7 @@ class Journey:
             reason=self.reason,
             detail=self.detail,
             verdict=self.verdict,
+            doubts=self.doubts,
         )
 
     def keep(self, timeline: Timeline) -> None:
@@ -192,6 +202,8 @@ class Journey:
 
     def stand_at(self, line: Line, name: str) -> None:
         """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
+        if line.iteration != self.line.iteration:
+            self.stopped_before = frozenset()
         self.line = line
         self.put_in = 0
         self.timeline = self.timeline.model_copy(update={"active_branch": name})
@@ -204,8 +216,6 @@ class Journey:
         Raises:
             CheckpointError: the checkpoint is lost, or was changed by hand.
         """
-        if line.iteration != self.line.iteration:
-            self.stopped_before = frozenset()
         if place.checkpoint is None:
             return self.way.until(place.iteration)
         owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
@@ -241,19 +251,28 @@ class Journey:
                 "iteration": line.iteration,
                 "step_count": line.step_count,
                 "steps": tuple(self._entries(fork)),
+                "evaluations": tuple(each.entry for each in line.evaluations),
+                "left_out": self._left_out(),
+                "doubts": self.doubts,
                 "verdict": self.verdict if line.next is None else None,
             }
         )
 
+    def _left_out(self) -> tuple[LeftOutEntry, ...]:
+        branch = None if self.walk is None else self.walk.branch
+        gone = () if branch is None else left_out(branch.origin, branch.trace)
+        return tuple(LeftOutEntry(iteration=each.iteration, id=each.id, label=each.label) for each in gone)
+
     def _entries(self, fork: int) -> Iterator[StepEntry]:
         """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
         operations = self.walk.branch.file.patch.operations if self.walk is not None else ()
-        learnt = {each.action for each in operations if isinstance(each, SetObservation)}
+        elsewhere = self.walk.elsewhere if self.walk is not None else frozenset[str]()
+        new = elsewhere | {each.action for each in operations if isinstance(each, SetObservation)}
         for planned, event in zip(self.line.steps[fork:], self.line.outcomes[fork:], strict=False):
             yield StepEntry(
                 iteration=planned.position,
                 id=planned.step.id,
                 label=step_label(planned.step),
                 verdict=verdict_of(event),
-                is_new=planned.step.id in learnt,
+                is_new=planned.step.id in new,
             )

@@ -164,7 +164,12 @@ def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEn
     """Put a checkpoint into the timeline of the active branch, and tell of it."""
     active = journey.active
     entry = CheckpointEntry(
-        id=saved.id, label=saved.label, iteration=saved.iteration, reason=saved.reason, timestamp=saved.timestamp
+        id=saved.id,
+        label=saved.label,
+        iteration=saved.iteration,
+        reason=saved.reason,
+        timestamp=saved.timestamp,
+        evaluations=tuple(each.entry for each in saved.evaluations),
     )
     placed = sorted((*active.checkpoints, entry), key=lambda each: (each.iteration, each.timestamp))
     journey.keep(journey.timeline.with_branch(active.model_copy(update={"checkpoints": tuple(placed)})))

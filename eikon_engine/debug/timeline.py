@@ -28,6 +28,27 @@ class StepEntry(Record):
     """Whether the recording does not have it so: it was edited, inserted, or comes after such a step."""
 
 
+class EvaluationEntry(Record):
+    """JavaScript that was run by hand on the way."""
+
+    iteration: int = Field(ge=0)
+    """How many steps were done."""
+    page: int
+    frame: str
+    expression: str
+    """Without secrets."""
+
+
+class LeftOutEntry(Record):
+    """A step of the recording that a branch does not do."""
+
+    iteration: int = Field(ge=0)
+    """After how many steps of the branch it would have come."""
+    id: str
+    """Of the step in the trace of the recording."""
+    label: str
+
+
 class CheckpointEntry(Record):
     """One checkpoint; its file has the state."""
 
@@ -36,6 +57,8 @@ class CheckpointEntry(Record):
     iteration: int = Field(ge=0)
     reason: CheckpointReason
     timestamp: AwareDatetime
+    evaluations: tuple[EvaluationEntry, ...] = ()
+    """What was run by hand on the way to it."""
     is_parked: bool = False
     """Whether a page waits there now, so that going back is quick; none does once the session is over."""
 
@@ -53,6 +76,8 @@ class Branch(Record):
     created: AwareDatetime
     bundle: str
     """Path of its bundle: below the session, or that of the recording for `main`."""
+    trace_sha256: str | None = None
+    """Of `main`: digest of the trace with which the session began; branches tell theirs in their own files."""
     parent_sha256: str | None = None
     """Digest of the parent's trace when it was forked; None for `main`."""
     is_live: bool = False
@@ -63,6 +88,12 @@ class Branch(Record):
     """How many steps it has in all."""
     steps: tuple[StepEntry, ...] = ()
     """Those done after the fork."""
+    evaluations: tuple[EvaluationEntry, ...] = ()
+    """What was run by hand on the way to where it is, the way of its parents included."""
+    left_out: tuple[LeftOutEntry, ...] = ()
+    """Steps of the recording that it does not do."""
+    doubts: tuple[str, ...] = ()
+    """Why it is not faithful to the recording, whatever its steps show."""
     checkpoints: tuple[CheckpointEntry, ...] = ()
     verdict: Verdict | None = None
     """What the branch came to; None before its end."""
@@ -76,8 +107,6 @@ class Timeline(Record):
     mission_id: str
     branches: tuple[Branch, ...]
     """`main` first, then in the order in which they were made."""
-    trace_sha256: str | None = None
-    """Of `main`: digest of the trace with which the session began; branches tell theirs in their own files."""
     active_branch: str = MAIN_BRANCH
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.state_digest import StateDigest
+from eikon_engine.debug.timeline import EvaluationEntry
 from eikon_engine.trace.certificate import network_sha256
 from eikon_engine.trace.execution import ActionTrace
 from eikon_engine.trace.json_value import canonical_json
@@ -34,6 +35,11 @@ class Evaluation(Record):
     error: str | None = None
     state: StateDigest
     """What the pages showed afterwards."""
+
+    @property
+    def entry(self) -> EvaluationEntry:
+        """Return what the timeline tells of it."""
+        return EvaluationEntry(iteration=self.iteration, page=self.page, frame=self.frame, expression=self.expression)
 
     @property
     def asked(self) -> tuple[int, int, str, str]:

@@ -77,6 +77,8 @@ class Branch:
 
     file: BranchFile
     bundle: Bundle
+    origin: ExecutionTrace
+    """The recording that it comes from."""
 
     @property
     def trace(self) -> ExecutionTrace:
@@ -151,7 +153,8 @@ def open_branch(root: Path) -> Branch:
         TraceError: its bundle cannot be read.
     """
     file = read_branch_file(root)
-    trace = apply_patch(read_trace(root / ORIGIN_FILE), file.patch)
+    origin = read_trace(root / ORIGIN_FILE)
+    trace = apply_patch(origin, file.patch)
     found = hashlib.sha256((root / TRACE_FILE).read_bytes()).hexdigest() if (root / TRACE_FILE).is_file() else None
     if found != trace_sha256(trace):
         if found is None or found != file.before_sha256:
@@ -162,7 +165,7 @@ def open_branch(root: Path) -> Branch:
             raise SessionError(message)
         write_trace(trace, root / TRACE_FILE)
     bundle = open_bundle(root)
-    return Branch(file=file, bundle=replace(bundle, trace=trace))
+    return Branch(file=file, bundle=replace(bundle, trace=trace), origin=origin)
 
 
 def read_branch_file(root: Path) -> BranchFile:
@@ -210,6 +213,7 @@ def with_operations(branch: Branch, operations: Sequence[Operation]) -> Branch:
     changed = Branch(
         file=branch.file.model_copy(update={"patch": patch, "before_sha256": trace_sha256(branch.trace)}),
         bundle=replace(branch.bundle, trace=trace),
+        origin=branch.origin,
     )
     root = branch.bundle.root
     write_branch_file(root, changed.file)
