@@ -73,8 +73,12 @@
   shared.query = (selector) => {
     try {
       const found = document.querySelectorAll(selector);
-      const hosts = Array.prototype.some.call(document.getElementsByTagName("*"), (element) => element.shadowRoot);
-      return hosts ? null : Array.from(found);
+      const isSimple = /^[\w#.-]+$/.test(selector); // one element without its ancestors: each root can be asked alone
+      const matchesIn = (place) => Array.prototype.some.call(place.querySelectorAll("*"), (element) => {
+        const inside = element.shadowRoot;
+        return inside && (!isSimple || inside.querySelector(selector) || matchesIn(inside));
+      });
+      return matchesIn(document) ? null : Array.from(found);
     } catch {
       return null;
     }

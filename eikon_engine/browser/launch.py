@@ -9,6 +9,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.find import BrowserBinary, find_browser
+from eikon_engine.browser.left_behind import overlook_what_is_gone
 from eikon_engine.browser.sink import SINK_HOST
 from eikon_engine.errors import BrowserDiedError
 
@@ -124,6 +125,7 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
 
     port = () if options.debugging_port is None else (f"--remote-debugging-port={options.debugging_port}",)
     sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
+    overlook_what_is_gone()
     async with async_playwright() as playwright:
         try:
             browser = await playwright.chromium.launch(

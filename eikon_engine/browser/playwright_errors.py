@@ -39,6 +39,9 @@ PATTERNS: Final[tuple[tuple[str, type[EikonError]], ...]] = (
 )
 """What Playwright says, and the error it stands for; the first pattern that is found counts."""
 
+GONE: Final = re.compile(r"has been closed|Connection closed|Target closed|(?:Target|Page) crashed")
+"""What Playwright says where it finds nothing to talk to."""
+
 
 def translate(error: PlaywrightError, wanted: str) -> EikonError:
     """Turn an error of Playwright into ours; `wanted` says in a few words what was tried.
@@ -49,6 +52,14 @@ def translate(error: PlaywrightError, wanted: str) -> EikonError:
         if re.search(pattern, error.message):
             return kind(f"{wanted}: {first_line(error.message)}")
     return ActionRejectedError(f"{wanted}: {first_line(error.message)}")
+
+
+def says_gone(error: PlaywrightError) -> bool:
+    """Say whether Playwright found nothing to talk to: the page, the browser, or what drives it, is gone.
+
+    What drives the browser is a process of its own. Where it is stopped, the browser counts as connected all the same.
+    """
+    return GONE.search(error.message) is not None
 
 
 def first_line(message: str) -> str:

@@ -11,7 +11,7 @@ from eikon_engine.browser.launch import proxy_settings
 from eikon_engine.browser.ledger import PageLedger
 from eikon_engine.browser.own_script import keeping_script, own_script
 from eikon_engine.browser.page_clock import NaturalClock, PageClock, SteppedClock
-from eikon_engine.browser.playwright_errors import first_line
+from eikon_engine.browser.playwright_errors import first_line, says_gone
 from eikon_engine.browser.rest import Rest
 from eikon_engine.browser.session_storage import open_filled_page
 from eikon_engine.browser.worker_script import worker_script
@@ -203,8 +203,8 @@ async def _close(browser: Browser, context: BrowserContext) -> None:
 
     try:
         await context.close()
-    except Error:
-        if browser.is_connected():
+    except Error as error:
+        if browser.is_connected() and not says_gone(error):
             raise
         # a browser that is gone has nothing left to close
 

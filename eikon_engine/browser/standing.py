@@ -14,7 +14,7 @@ from eikon_engine.browser.clean import clean
 from eikon_engine.browser.frames import frame_tree
 from eikon_engine.browser.observe import observe
 from eikon_engine.browser.perform.deed import require_page
-from eikon_engine.browser.playwright_errors import first_line
+from eikon_engine.browser.playwright_errors import first_line, says_gone
 from eikon_engine.errors import BrowserDiedError, EikonError, PageMissingError
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Evaluated:
     """Its value without secrets; what JSON has no text for is given as the text it has in JavaScript."""
     error: str | None = None
     """Why there is none: it threw, or waits for something."""
+    overdue: bool = False
+    """Whether it was not over in time."""
 
 
 async def look(session: Session) -> Sight:
@@ -70,6 +72,8 @@ async def look(session: Session) -> Sight:
 async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated:
     """Run JavaScript in a frame, and bring the pages to rest; page time stands.
 
+    Where it is cut off, a script that loops is stopped.
+
     Raises:
         BrowserDiedError: the browser went away.
     """
@@ -78,7 +82,7 @@ async def evaluate(session: Session, frame: Frame, expression: str) -> Evaluated
             async with asyncio.timeout(EVALUATION_S):
                 evaluated = await _run(session, frame, expression)
         except TimeoutError:
-            evaluated = Evaluated(result=None, error=await stop())
+            evaluated = Evaluated(result=None, error=await stop(), overdue=True)
     await session.rest.quiesce()
     return evaluated
 
@@ -114,7 +118,7 @@ def living(browser: Browser) -> Iterator[None]:
     except BrowserDiedError:
         raise
     except (EikonError, Error) as error:
-        if browser.is_connected():
+        if browser.is_connected() and not (isinstance(error, Error) and says_gone(error)):
             raise
         message = "the browser went away; all pages went with it"
         raise BrowserDiedError(message) from error
@@ -139,15 +143,26 @@ async def _breaker(session: Session, frame: Frame) -> AsyncIterator[Callable[[],
                 with suppress(Error):  # a document that goes lets its script go
                     await frame.evaluate("0")
         except TimeoutError:
-            await devtools.send("Runtime.terminateExecution")
+            await _in_time(devtools.send("Runtime.terminateExecution"))
             return f"it was not over within {EVALUATION_S:g} s, and was stopped"
         return f"it was not over within {EVALUATION_S:g} s; page time stands still, so nothing that waits goes on"
 
     try:
         yield stop
+    except asyncio.CancelledError:
+        await asyncio.shield(_in_time(devtools.send("Runtime.terminateExecution")))
+        raise
     finally:
-        with suppress(Error):
-            await devtools.detach()
+        await _in_time(devtools.detach())
+
+
+async def _in_time(asked: Awaitable[object]) -> None:
+    """Wait for the browser, which may have no answer: a page that loops, or goes, has none."""
+    from playwright.async_api import Error
+
+    with suppress(Error, TimeoutError):
+        async with asyncio.timeout(ANSWER_S):
+            await asked
 
 
 async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:

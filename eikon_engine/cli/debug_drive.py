@@ -12,6 +12,7 @@ from eikon_engine.cli.debug_options import HELP, json_option, session_option, se
 from eikon_engine.cli.debug_words import WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from eikon_engine.debug.asked import Ask, Asked
@@ -96,7 +97,7 @@ def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: 
     from eikon_engine.outcome.debug_events import CommandFailed
     from eikon_engine.outcome.printable import printable
 
-    client = Client(folder=folder, read=None if as_json else _show)
+    client = Client(folder=folder, read=None if as_json else _shown(folder))
     answer = client.send(command, timeout_s=timeout_s)
     if isinstance(answer.said, CommandFailed):
         click.echo(printable(f"eikon: {answer.said.message} (code {answer.said.code})"), err=True)
@@ -105,13 +106,20 @@ def _send(folder: SessionFolder, command: Command, *, as_json: bool, timeout_s: 
     return 0
 
 
-def _show(line: JournalLine) -> None:
-    """Print what happens while an answer is waited for."""
+def _shown(folder: SessionFolder) -> Callable[[JournalLine], None]:
+    """Return what prints what happens while an answer is waited for."""
+    from eikon_engine.debug.numbering import Numbering
     from eikon_engine.debug.shown_result import is_worth_showing
     from eikon_engine.outcome.event_text import line_text
 
-    if is_worth_showing(line.event):
-        click.echo(line_text(line))
+    numbering = Numbering(folder.events)
+
+    def show(line: JournalLine) -> None:
+        iteration = numbering.of(line)
+        if is_worth_showing(line.event):
+            click.echo(line_text(line, iteration))
+
+    return show
 
 
 def _json(data: object) -> str:

@@ -10,7 +10,7 @@ import click
 
 from eikon_engine.cli.debug_completion import completions
 from eikon_engine.cli.debug_words import WORDS
-from eikon_engine.errors import EikonError, SessionEndedError, UsageError
+from eikon_engine.errors import EikonError, InterruptedRunError, SessionEndedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,13 +54,20 @@ class _Reading:
     """Carry out lines, one after the other; mutable, because it keeps how it went."""
 
     def __init__(self, folder: SessionFolder, agrees: Callable[[str], bool]) -> None:
+        from eikon_engine.debug.numbering import Numbering
+
         self.status = 0
         self._folder = folder
+        self._numbering = Numbering(folder.events)
         self._agrees = agrees
         self._group = click.Group("", commands=dict(WORDS), add_help_option=False, no_args_is_help=False)
 
     def run(self, text: str) -> bool:
-        """Carry out one line, and say whether there is a session for another one."""
+        """Carry out one line, and say whether there is a session for another one.
+
+        Raises:
+            InterruptedRunError: a person or a signal stopped the waiting for an answer.
+        """
         try:
             words = shlex.split(text)
             if words[0] in _LEAVE:
@@ -75,6 +82,8 @@ class _Reading:
             self._say(UsageError(error.format_message()))
         except click.exceptions.Exit:
             pass  # a help text was printed
+        except InterruptedRunError:
+            raise
         except SessionEndedError as error:
             self._say(error)
             return False
@@ -88,8 +97,11 @@ class _Reading:
         from eikon_engine.outcome.event_text import line_text
         from eikon_engine.outcome.events import JournalLine
 
-        if isinstance(line, JournalLine) and is_worth_following(line.event):
-            print(line_text(line))  # noqa: T201 - above the prompt, which takes what is printed
+        if not isinstance(line, JournalLine):
+            return
+        iteration = self._numbering.of(line)
+        if is_worth_following(line.event):
+            print(line_text(line, iteration))  # noqa: T201 - above the prompt, which takes what is printed
 
     def _carry_out(self, asked: Asked) -> None:
         from eikon_engine.debug.asked import Look

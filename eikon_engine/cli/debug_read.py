@@ -14,7 +14,7 @@ from eikon_engine.cli.debug_options import HELP, json_option, sessions_dir_optio
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from eikon_engine.outcome.read_events import ReadLine
+    from eikon_engine.debug.event_replay import ToldLine
 
 
 @click.command("sessions", context_settings=HELP)
@@ -74,7 +74,7 @@ def replay_command(  # noqa: PLR0913 - a parameter an option
     if not as_json:
         click.echo(f"\n{event_replay.COMPLETE}")
     if not count:
-        notes.append(f"{path}: no event is that late, or of these types")
+        notes.append(f"{path}: no event is of these types")
     for note in notes:
         click.echo(f"note: {note}", err=True)
 
@@ -83,13 +83,13 @@ def _wait(seconds: float) -> None:
     threading.Event().wait(seconds)
 
 
-def _show(told: Iterable[ReadLine], *, as_json: bool, is_live: bool) -> int:
+def _show(told: Iterable[ToldLine], *, as_json: bool, is_live: bool) -> int:
     """Print events, each as it comes where time passes between them; return how many there were."""
     from eikon_engine.outcome.event_text import line_text
 
     count = 0
     for read in told:
-        for text in (read.text,) if as_json else map(line_text, read.lines):
+        for text in (read.text,) if as_json else map(line_text, read.lines, read.iterations):
             sys.stdout.write(f"{text}\n")
             count += 1
         if is_live:

@@ -121,15 +121,17 @@ def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
     import asyncio
 
     from eikon_engine.debug.host import run_session
+    from eikon_engine.debug.session_folder import private_files
     from eikon_engine.errors import InterruptedRunError
 
-    options = _options(chosen, () if attach else (_show,))
-    if attach:
-        from eikon_engine.cli.debug_attached import run_attached
+    options = _options(chosen, () if attach else (_shown(),))
+    with private_files():
+        if attach:
+            from eikon_engine.cli.debug_attached import run_attached
 
-        ended = asyncio.run(run_attached(options))
-    else:
-        ended = asyncio.run(run_session(options, _say_how))
+            ended = asyncio.run(run_attached(options))
+        else:
+            ended = asyncio.run(run_session(options, _say_how))
     if ended.how == "interrupted":
         raise InterruptedRunError(f"the session was {ended.reason}; its files stay")
     return 0
@@ -218,10 +220,17 @@ def _say_how(folder: SessionFolder) -> None:
     click.echo(f"or from a prompt: eikon debug attach --session {folder.name}; Ctrl-C here ends it")
 
 
-def _show(line: JournalLine) -> None:
-    """Print what happens, as far as somebody at this terminal wants to see it."""
+def _shown() -> Callable[[JournalLine], None]:
+    """Return what prints what happens, as far as somebody at this terminal wants to see it."""
+    from eikon_engine.debug.numbering import Numbering
     from eikon_engine.debug.shown_result import is_worth_following
     from eikon_engine.outcome.event_text import line_text
 
-    if is_worth_following(line.event):
-        click.echo(line_text(line))
+    numbering = Numbering()
+
+    def show(line: JournalLine) -> None:
+        iteration = numbering.of(line)
+        if is_worth_following(line.event):
+            click.echo(line_text(line, iteration))
+
+    return show

@@ -79,7 +79,7 @@ def rewind_word(checkpoint: str | None, iteration: int | None, *, force: bool) -
         timeline = folder.read_timeline()
         place = place_of(timeline, checkpoint, iteration)
         lost = lost_by(timeline, place)
-        return f"this discards {lost} of {timeline.active_branch}; go back?" if lost.steps and not force else None
+        return f"this discards {lost} of {timeline.active_branch}; go back?" if lost.is_anything and not force else None
 
     def agreed(_command: Command) -> Command:
         return rewind.model_copy(update={"force": True})

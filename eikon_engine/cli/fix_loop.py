@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
+from pydantic import Field
 
 from eikon_engine.completions.append import ClientOnDemand
 from eikon_engine.completions.debug_options import debugging
@@ -34,7 +35,8 @@ class LoopChoice(Record):
     test_cmd: str
     target_files: tuple[str, ...] = ()
     max_cycles: int = MAX_CYCLES
-    timeout: float = TIMEOUT_SECONDS
+    timeout: float = Field(default=TIMEOUT_SECONDS, allow_inf_nan=True)
+    """Seconds; what is no number of them is refused with the other options."""
     model: str | None = None
     base_url: str | None = None
     applier: Literal["blocks", "aider"] = "blocks"

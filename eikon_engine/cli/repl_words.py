@@ -24,6 +24,7 @@ _PLAIN: Final[Mapping[str, str]] = {
     "/quit": "Leave; so does Ctrl-D.",
 }
 WORDS: Final = (*_PLAIN, _TASK)
+_LONGEST_SHOWN: Final = 100
 _TRUTH: Final[Mapping[str, bool]] = {"true": True, "false": False}
 
 
@@ -55,7 +56,7 @@ def read_line(line: str) -> Typed | None:
     try:
         words = shlex.split(line)
     except ValueError as error:
-        message = f"{line.strip()!r}: wanted words as a shell splits them, found {_lower(str(error))}; close it"
+        message = f"{_shown(line.strip())}: wanted words as a shell splits them, found {_lower(str(error))}; close it"
         raise UsageError(message) from error
     match words:
         case []:
@@ -70,7 +71,7 @@ def read_line(line: str) -> Typed | None:
         case ["/task", name, *arguments]:
             return TaskCall(name=name, arguments=_arguments(arguments))
         case _:
-            message = f"wanted one of {', '.join(WORDS)}, found {words[0]!r}; /help says more"
+            message = f"wanted one of {', '.join(WORDS)}, found {_shown(words[0])}; /help says more"
             raise UsageError(message)
 
 
@@ -94,9 +95,8 @@ def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
         return LoopChoice.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        message = (
-            f"--{first['loc'][0]}: {first['msg'][:1].lower()}{first['msg'][1:]}, found {first['input']!r}; correct it"
-        )
+        told = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
+        message = f"--{first['loc'][0]}: {told}, found {_shown(first['input'])}; correct it"
         raise UsageError(message) from error
 
 
@@ -117,7 +117,7 @@ def _arguments(words: list[str]) -> dict[str, str]:
     for word in words:
         name, equals, value = word.removeprefix("--").partition("=")
         if not word.startswith("--") or not equals or not name:
-            message = f"wanted --name=value, found {word!r}; join them with ="
+            message = f"wanted --name=value, found {_shown(word)}; join them with ="
             raise UsageError(message)
         if name in found:
             message = f"--{name}: wanted it once, found it twice; leave one out"
@@ -136,7 +136,7 @@ def _value(name: str, text: str) -> object:
             return _number(name, text, float, "a number of seconds")
         case "keep" | "allow_dirty":
             if text not in _TRUTH:
-                message = f"--{name}: wanted true or false, found {text!r}; correct it"
+                message = f"--{name}: wanted true or false, found {_shown(text)}; correct it"
                 raise UsageError(message)
             return _TRUTH[text]
         case _:
@@ -146,20 +146,27 @@ def _value(name: str, text: str) -> object:
 def _texts(name: str, text: str) -> tuple[str, ...]:
     try:
         value = json.loads(text)
-    except ValueError as error:
-        message = f"--{name}: wanted a JSON list of paths, found {text!r}; write it as '[\"src/logic.py\"]'"
-        raise UsageError(message) from error
+    except (ValueError, RecursionError) as error:
+        raise _no_list(name, text) from error
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        message = f"--{name}: wanted a JSON list of paths, found {text!r}; write it as '[\"src/logic.py\"]'"
-        raise UsageError(message)
+        raise _no_list(name, text)
     return tuple(value)
+
+
+def _no_list(name: str, text: str) -> UsageError:
+    return UsageError(f"--{name}: wanted a JSON list of paths, found {_shown(text)}; write it as '[\"src/logic.py\"]'")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _number(name: str, text: str, kind: type[int | float], wanted: str) -> float:
     try:
         return kind(text)
     except ValueError as error:
-        message = f"--{name}: wanted {wanted}, found {text!r}; correct it"
+        message = f"--{name}: wanted {wanted}, found {_shown(text)}; correct it"
         raise UsageError(message) from error
 
 

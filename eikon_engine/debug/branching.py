@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import demand_name, open_branch
 from eikon_engine.debug.branches.changes import edit, insert, skip
 from eikon_engine.debug.branches.fork import Fork, delete_branch, fork
 from eikon_engine.debug.commands import BranchCreate, BranchEdit, BranchInsert, BranchSkip
 from eikon_engine.debug.marking import keep_place
+from eikon_engine.debug.passing import holder
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
 from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch
@@ -35,17 +36,22 @@ async def create(journey: Journey, command: BranchCreate) -> Stand:
         RewindNotFaithfulError: the place could not be restored; the branch is there, and was not switched to.
     """
     timeline = journey.timeline
+    demand_name(command.name)  # before a checkpoint is made
     if timeline.branch(command.name) is not None:
         message = f"branch create: wanted a new name, found {command.name!r}, which is there already"
         raise BranchError(f"{message}; choose another one, or switch to it")
     journey.settle()
     if command.checkpoint is None:
-        owner, entry = await keep_place(journey)
+        _, entry = await keep_place(journey)
+        parent = journey.active  # its steps to come may be other ones than those of a branch that it left here
     else:
         owner, entry = find_checkpoint(timeline, command.checkpoint, "branch create")
-    new = _fork(journey, owner, entry, command)
+        parent = holder(timeline, owner, entry)
+    new = _fork(journey, parent, entry, command)
     journey.keep(journey.timeline.with_branch(new))
-    journey.tell(BranchCreated(name=new.name, fork_point=entry.id, parent_branch=owner.name, iteration=entry.iteration))
+    journey.tell(
+        BranchCreated(name=new.name, fork_point=entry.id, parent_branch=parent.name, iteration=entry.iteration)
+    )
     return await _over(journey, new)
 
 
@@ -113,23 +119,23 @@ async def _over(journey: Journey, branch: Branch) -> Stand:
     return journey.pause("branch", branch.name)
 
 
-def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: BranchCreate) -> Branch:
+def _fork(journey: Journey, parent: Branch, entry: CheckpointEntry, command: BranchCreate) -> Branch:
     """Make the bundle of a branch, and the way to where it begins."""
-    saved = journey.saved_checkpoint(owner, entry)
+    saved = journey.saved_checkpoint(parent, entry)
     wanted = Fork(
         name=command.name,
-        parent=owner.name,
+        parent=parent.name,
         fork_point=entry.id,
         iteration=entry.iteration,
         created=journey.now(),
         is_live=command.live,
         variables=dict(journey.lines.replay.variables),
     )
-    made = fork(journey.ways[owner.name].bundle, journey.folder.branches, wanted)
+    made = fork(journey.ways[parent.name].bundle, journey.folder.branches, wanted)
     journey.ways[command.name] = saved.way(made.bundle)
     return Branch(
         name=command.name,
-        parent_branch=owner.name,
+        parent_branch=parent.name,
         fork_point=entry.id,
         fork_iteration=entry.iteration,
         created=wanted.created,
@@ -138,7 +144,7 @@ def _fork(journey: Journey, owner: Branch, entry: CheckpointEntry, command: Bran
         is_live=command.live,
         iteration=entry.iteration,
         step_count=len(made.steps),
-        evaluations=entry.evaluations,
+        evaluations=tuple(each.entry for each in saved.evaluations),
     )
 
 

@@ -12,8 +12,8 @@ from pydantic import JsonValue, ValidationError
 from eikon_engine.debug.commands import Command, CommandLine
 from eikon_engine.debug.find_session import has_ended
 from eikon_engine.debug.mailbox import append_command
-from eikon_engine.errors import EventsError, SessionEndedError
-from eikon_engine.outcome.debug_events import CommandDone, CommandFailed
+from eikon_engine.errors import EventsError, InterruptedRunError, SessionEndedError, SessionError
+from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.events import JournalLine
 from eikon_engine.outcome.stored import ValueFolder
 from eikon_engine.trace.wall_clock import fresh_id, utc_now
@@ -29,6 +29,7 @@ _POLL_S: Final = 0.01
 _CHUNK: Final = 1 << 16
 _LIFE_SIGN_S: Final = 0.25
 """How often it is asked whether the session lives."""
+_STAYS_GIVEN: Final = "the command stays given, and is carried out in its turn"
 
 
 class Newest:
@@ -86,6 +87,16 @@ class Answer:
     """What the command gives back; None where it failed."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A command that was given."""
+
+    id: str
+    line: int
+    """Number of its line in the command file."""
+    command: Command
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
     """Drive one session."""
@@ -102,52 +113,64 @@ class Client:
         Raises:
             SessionEndedError: the session is gone, or does not answer in time.
             OutputError: the command file cannot be written.
+            SessionError: the session found no command in the line that was appended.
             EventsError: the events cannot be read.
+            InterruptedRunError: a person or a signal stopped the waiting.
         """
         self._demand_alive()
         newest = Newest(self.folder.events)
         try:
             name = self.new_id()
-            append_command(self.folder.commands, CommandLine(id=name, at=self.now(), command=command))
-            return self._answer(newest, name, command, timeout_s)
+            given = CommandLine(id=name, at=self.now(), command=command)
+            number = append_command(self.folder.commands, given)
+            try:
+                return self._answer(newest, _Asked(name, number, command), timeout_s)
+            except KeyboardInterrupt as stop:
+                stopper = InterruptedRunError.stopper(stop)
+                message = f"{command.type}: stopped by {stopper} while an answer was waited for; {_STAYS_GIVEN}"
+                raise InterruptedRunError(message) from stop
         finally:
             newest.close()
 
-    def _answer(self, newest: Newest, name: str, command: Command, timeout_s: float | None) -> Answer:
+    def _answer(self, newest: Newest, asked: _Asked, timeout_s: float | None) -> Answer:
         nothing = threading.Event()
+        what = asked.command.type
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         next_sign = time.monotonic() + _LIFE_SIGN_S
         while True:
-            answer = self._taken(newest, name)
+            answer = self._taken(newest, asked)
             if answer is not None:
                 return answer
             now = time.monotonic()
             if now >= next_sign:
                 next_sign = now + _LIFE_SIGN_S
                 if not self.folder.runs():
-                    last = self._taken(newest, name)  # it may have answered as the last thing it did
+                    last = self._taken(newest, asked)  # it may have answered as the last thing it did
                     if last is not None:
                         return last
                     raise SessionEndedError(
-                        f"{command.type}: session {self.folder.name} ended before it answered; "
+                        f"{what}: session {self.folder.name} ended before it answered; "
                         f"see eikon debug replay {self.folder.name}"
                     )
             if deadline is not None and now >= deadline:
                 raise SessionEndedError(
-                    f"{command.type}: wanted an answer of session {self.folder.name} within {timeout_s:g} s, found "
-                    "none; the command stays given"
+                    f"{what}: wanted an answer of session {self.folder.name} within {timeout_s:g} s, found "
+                    f"none; {_STAYS_GIVEN}"
                 )
             nothing.wait(_POLL_S)
 
-    def _taken(self, newest: Newest, name: str) -> Answer | None:
+    def _taken(self, newest: Newest, asked: _Asked) -> Answer | None:
         for line in newest.read():
             if self.read is not None:
                 self.read(line)
             match line.event:
-                case CommandDone(command_id=asked, result=stored) if asked == name:
+                case CommandDone(command_id=name, result=stored) if name == asked.id:
                     return Answer(line.event, ValueFolder(self.folder.root).value(stored))
-                case CommandFailed(command_id=asked) if asked == name:
+                case CommandFailed(command_id=name) if name == asked.id:
                     return Answer(line.event, None)
+                case CommandRejected(line=number, message=message) if number == asked.line:
+                    where = f"{self.folder.commands}: line {number}"
+                    raise SessionError(f"{asked.command.type}: {where}: {message}; somebody else writes there")
                 case _:
                     pass
         return None

@@ -48,7 +48,7 @@ class Inspect(Record):
 
     type: Literal["inspect"] = "inspect"
     what: Literal["all", "page", "screenshot", "next", "network", "storage", "console", "divergences"] = "all"
-    page: int = 0
+    page: int = Field(default=0, ge=0)
 
 
 class Locate(Record):
@@ -56,7 +56,7 @@ class Locate(Record):
 
     type: Literal["locate"] = "locate"
     selector: str
-    page: int = 0
+    page: int = Field(default=0, ge=0)
     frame: str = ""
 
 
@@ -65,7 +65,7 @@ class Evaluate(Record):
 
     type: Literal["evaluate"] = "evaluate"
     expression: str
-    page: int = 0
+    page: int = Field(default=0, ge=0)
     frame: str = ""
 
 

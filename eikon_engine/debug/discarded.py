@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import AwareDatetime
 
-from eikon_engine.debug.timeline import CheckpointEntry, StepEntry
+from eikon_engine.debug.timeline import CheckpointEntry, EvaluationEntry, StepEntry
 from eikon_engine.errors import OutputError
 from eikon_engine.trace.record import Record
 from eikon_engine.trace.whole_file import cannot_write, write_whole
@@ -24,6 +24,7 @@ class Discarded(Record):
     iteration: int
     """Where the branch went back to."""
     steps: tuple[StepEntry, ...]
+    evaluations: tuple[EvaluationEntry, ...]
     checkpoints: tuple[CheckpointEntry, ...]
     """Their files lie beside this one."""
 
@@ -34,7 +35,7 @@ def discard(journey: Journey, lost: Lost, iteration: int) -> None:
     Raises:
         OutputError: they cannot be kept.
     """
-    if not lost.steps and not lost.checkpoints:
+    if not lost.is_anything:
         return
     active = journey.active
     number = 1
@@ -44,7 +45,8 @@ def discard(journey: Journey, lost: Lost, iteration: int) -> None:
         at=journey.now(),
         branch=active.name,
         iteration=iteration,
-        steps=tuple(step for step in active.steps if step.iteration > iteration),
+        steps=tuple(step for step in active.steps if step.iteration > lost.since),
+        evaluations=active.evaluations[len(active.evaluations) - lost.evaluations :],
         checkpoints=lost.checkpoints,
     )
     write_whole(aside / "discarded.json", kept.model_dump_json(indent=1).encode() + b"\n")

@@ -19,5 +19,5 @@ def doubts_of(evaluations: Sequence[EvaluationEntry], left_out: Sequence[LeftOut
         places = ", ".join(str(place) for place in dict.fromkeys(each.iteration for each in evaluations))
         doubts.append(f"JavaScript was run by hand at {places}")
     if left_out:
-        doubts.append(f"{counted(len(left_out), 'step')} of the recording left out")
+        doubts.append(f"{counted(len(left_out), 'step')} left out, with nothing done instead")
     return tuple(doubts)

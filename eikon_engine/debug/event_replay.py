@@ -12,20 +12,35 @@ from eikon_engine.errors import EventsError, SessionMissingError, UsageError
 from eikon_engine.gates.trace_events import events_of_bundle
 from eikon_engine.outcome.event_filter import EVENT_TYPES
 from eikon_engine.outcome.event_log import EVENTS_FILE
+from eikon_engine.outcome.events import RunStart
 from eikon_engine.outcome.read_events import EventsReader, ReadLine
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.journal import JOURNAL_FILE
 from eikon_engine.trace.serializer import TRACE_FILE
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
     from pathlib import Path
 
+    from eikon_engine.outcome.events import Event, JournalLine
+
 LONGEST_WAIT_S: Final = 5.0
 """Longer gaps between events are cut to this."""
 COMPLETE: Final = "--- Replay complete ---"
 _CHUNK: Final = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToldLine:
+    """A line that is told, and what it says."""
+
+    text: str
+    lines: tuple[JournalLine, ...]
+    """As far as they are of the types that are asked for."""
+    iterations: tuple[int | None, ...]
+    """Those that they belong to, one each; None where the recording is none of a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +55,46 @@ class EventReplay:
     """Begin with the first event of this step or a later one; what comes after it is told in any case."""
     from_sequence: int = 0
 
-    def told(self, lines: Iterable[ReadLine], wait: Callable[[float], None]) -> Iterator[ReadLine]:
-        """Yield the lines that are to be told, each after the time that passed before it; `wait` takes seconds."""
+    def told(self, lines: Iterable[ReadLine], wait: Callable[[float], None]) -> Iterator[ToldLine]:
+        """Yield the lines that are to be told, each after the time that passed before it; `wait` takes seconds.
+
+        Raises:
+            UsageError: the recording ends before the place with which it is to begin.
+        """
         iterations = Iterations()
-        has_begun = False
+        steps = events = 0
+        has_begun = is_session = False
         before: datetime | None = None
         for read in lines:
-            here = max(iterations.at(line.event) for line in read.lines)
+            numbers = [iterations.at(line.event) for line in read.lines]
+            here = max(numbers)
+            steps, events = max(steps, here), read.lines[-1].sequence
             has_begun = has_begun or (here >= self.from_iteration and read.lines[0].sequence >= self.from_sequence)
-            wanted = tuple(line for line in read.lines if not self.types or line.event.type in self.types)
+            is_session = is_session or any(_begins_session(line.event) for line in read.lines)
+            wanted = [
+                (line, number if is_session else None)
+                for line, number in zip(read.lines, numbers, strict=True)
+                if not self.types or line.event.type in self.types
+            ]
             if not has_begun or not wanted:
                 continue
             if self.is_timed and before is not None:
-                passed = (wanted[0].at - before).total_seconds() / self.speed
+                passed = (wanted[0][0].at - before).total_seconds() / self.speed
                 wait(min(max(passed, 0.0), LONGEST_WAIT_S))
-            before = wanted[-1].at
-            yield ReadLine(text=read.text, lines=wanted)
+            before = wanted[-1][0].at
+            yield ToldLine(
+                text=read.text,
+                lines=tuple(line for line, _ in wanted),
+                iterations=tuple(number for _, number in wanted),
+            )
+        if not has_begun and (self.from_iteration or self.from_sequence):
+            asked = f"--from-iteration {self.from_iteration}, --from-sequence {self.from_sequence}"
+            message = f"{asked}: wanted a place to begin with, found a recording of {counted(steps, 'step')}"
+            raise UsageError(f"{message} and {counted(events, 'event')}; begin earlier")
+
+
+def _begins_session(event: Event) -> bool:
+    return isinstance(event, RunStart) and event.kind == "debug_session"
 
 
 def parse_speed(text: str) -> float:

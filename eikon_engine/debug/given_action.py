@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from itertools import islice, product
 from typing import TYPE_CHECKING, Final, get_args
 
@@ -35,12 +37,15 @@ _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     model.model_fields["type"].default: frozenset(model.model_fields) for model in get_args(get_args(Action)[0])
 }
 
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*")
+"""What names a field, whether there is such a one or not; what stands in front of `=` in an address does not."""
+
 
 def read_action(kind: str, texts: Sequence[str]) -> Action:
     """Read `fill '#name' Ada` or `click target.selector='#buy' page=1`.
 
-    A text with `=` behind the name of a field of the action is that field; others are, in order, the selector, address,
-    text or key.
+    A text with `=` behind a name is that field, and the action has to have it; others are, in order, the selector,
+    address, text or key.
     A value is JSON where its field takes it as such, else plain text.
 
     Raises:
@@ -61,12 +66,14 @@ def read_action(kind: str, texts: Sequence[str]) -> Action:
 
 
 def _named(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    places = list(_PLACES.get(kind, _TARGET))
+    places, fields = list(_PLACES.get(kind, _TARGET)), _FIELDS.get(kind, frozenset())
     pairs = []
     for text in texts:
         name, equals, value = text.partition("=")
-        if equals and name.partition(".")[0] in _FIELDS.get(kind, frozenset()):
+        if equals and name.partition(".")[0] in fields:
             pairs.append((name, value))
+        elif equals and fields and _NAME.fullmatch(name):
+            raise UsageError(_unknown(kind, name, places, text))
         elif places:
             pairs.append((places.pop(0), text))
         else:
@@ -76,6 +83,13 @@ def _named(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
     if twice is not None:
         raise UsageError(f"{kind}: wanted each field once, found {twice} {names.count(twice)} times")
     return pairs
+
+
+def _unknown(kind: str, name: str, places: Sequence[str], text: str) -> str:
+    """Say that an action has no such field, and how a text that looks like one is given."""
+    known = ", ".join(sorted(_FIELDS[kind] - {"type"}))
+    plainly = f"; if all of it is the {places[0]}, write {shlex.quote(f'{places[0]}={text}')}" if places else ""
+    return f"{kind}: wanted a field of the action in front of =, found {name!r}; there are {known}{plainly}"
 
 
 def _nested(kind: str, fields: Sequence[tuple[str, JsonValue]]) -> dict[str, JsonValue]:

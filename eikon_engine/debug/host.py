@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from eikon_engine.debug.asked_breakpoint import Places, read_stop
+from eikon_engine.debug.commands import BranchSave
 from eikon_engine.debug.debugger import Debugger
 from eikon_engine.debug.journey import Journey
 from eikon_engine.debug.lines import LineOptions, open_lines
@@ -22,9 +23,9 @@ from eikon_engine.debug.marking import Marking
 from eikon_engine.debug.recording import give_up_by_hand
 from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.session_file import SessionFile, write_session_file
-from eikon_engine.debug.session_folder import create_session_folder, session_id
+from eikon_engine.debug.session_folder import create_session_folder, demand_room, session_id
 from eikon_engine.debug.session_lock import held_lock
-from eikon_engine.debug.taken_over import take_over
+from eikon_engine.debug.taken_over import take_over, verify
 from eikon_engine.errors import BrowserDiedError, EikonError, InterruptedRunError, NetworkPartMissingError, OutputError
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.event_log import EventLog
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.debug.commands import BreakpointAdd, CommandLine
+    from eikon_engine.debug.lines import Lines
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.outcome.events import Ending, JournalLine
     from eikon_engine.trace.bundle import Bundle
@@ -90,10 +92,13 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
         UsageError: a breakpoint cannot be, the id is no name of a folder or is there already.
         EikonError: the bundle cannot be replayed, there is no browser, the files cannot be written.
     """
+    demand_room(options.parent, options.name)
     bundle = open_bundle(options.trace)
     if bundle.trace.network is None:
         message = f"{bundle.root}: a debug session wants a recorded network, the trace has none; record it with eikon"
         raise NetworkPartMissingError(message)
+    if options.from_session is not None:
+        verify(options.from_session, bundle)
     async with open_lines(bundle, options.lines) as lines:
         line = await lines.open(bundle)
         places = Places.of(line.plan, [skill.name for skill in options.lines.replay.skills])
@@ -150,7 +155,7 @@ async def _serve(debugger: Debugger, options: SessionOptions) -> Ended:
     """Carry out what comes, until an end comes."""
     stop = anyio.Event()
     serving = _Serving(debugger, stop)
-    with _signals(serving.interrupt, is_deaf=options.is_deaf):
+    with _signals(serving.interrupt, is_deaf=options.is_deaf), _heard(debugger.journey.lines, serving.lose_browser):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(serving.begin, options.run)
             async for line in commands(debugger.journey.folder.commands, stop):
@@ -204,7 +209,8 @@ class _Serving:
                     exit_status=error.exit_status,
                 )
             )
-            if isinstance(error, BrowserDiedError | OutputError):
+            is_elsewhere = isinstance(command, BranchSave)  # what it cannot write is no file of the session
+            if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
                 self._fail(error)
         else:
             tell(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
@@ -216,10 +222,29 @@ class _Serving:
         self.stopped_by = name
         self._stop.set()
 
+    def lose_browser(self) -> None:
+        """End the session, since its browser went away while nobody asked for it."""
+        self._fail(BrowserDiedError("the browser went away; all pages went with it"))
+
     def _fail(self, error: EikonError) -> None:
-        """End the session, since it cannot go on."""
-        self.fault = error
+        """End the session, since it cannot go on; what went wrong first is why."""
+        self.fault = self.fault or error
         self._stop.set()
+
+
+@contextmanager
+def _heard(lines: Lines, lost: Callable[[], None]) -> Iterator[None]:
+    """Hear of a browser that goes away."""
+    browser = lines.launched.browser
+
+    def tell(_: object) -> None:
+        lost()
+
+    browser.on("disconnected", tell)
+    try:
+        yield
+    finally:
+        browser.remove_listener("disconnected", tell)
 
 
 @asynccontextmanager
@@ -246,9 +271,18 @@ async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[Sessi
         write_session_file(folder.session, session)
         try:
             yield folder
-        finally:
-            write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
+        except Exception:
+            raise  # nobody ended it: it is listed as crashed
+        except BaseException:
+            _write_end(folder, session, options)
+            raise
+        _write_end(folder, session, options)
         shutil.rmtree(folder.discarded, ignore_errors=True)
+
+
+def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
+    """Say that somebody ended the session: by a command, or by a signal."""
+    write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
 
 
 def _named(number: signal.Signals) -> tuple[str, ...]:

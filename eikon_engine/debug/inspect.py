@@ -63,10 +63,11 @@ _ENABLED: Final = frozenset(
 async def inspect(line: Line, what: What, folder: Path, page: int = 0) -> Inspection:
     """Take down what is asked for; snapshots go to `dom` below `folder`, files to look at to `inspections`.
 
-    `page` is whose picture is taken, and whose DOM where that alone is asked for.
+    `page` is whose picture is taken, and whose DOM where that alone is asked for. Page 0, which nobody has to name, may
+    be closed where more than it is asked for.
 
     Raises:
-        PageMissingError: that page is not open, and nothing but it is asked for.
+        PageMissingError: that page is not open.
         BrowserDiedError: the browser went away.
         OutputError: a file cannot be written.
     """
@@ -103,7 +104,7 @@ class _Inspecting:
 
     async def inspection(self) -> Inspection:
         line, session = self._line, self._line.session
-        if self._what in {"page", "screenshot"}:
+        if self._page or self._what in {"page", "screenshot"}:
             require_page(session, self._page)
         asks = self._asks
         sight = await line.look() if asks("page") or asks("next") else line.sight

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import Event
 
 
+def tells_where(event: Event) -> bool:
+    """Say whether an event tells how many steps are done, whatever came before it."""
+    return isinstance(event, Rewound | BranchSwitched | Paused | Resumed)
+
+
 class Iterations:
     """Count the steps of a run while its events are read, in the order in which they happened."""
 

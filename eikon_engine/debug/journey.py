@@ -6,17 +6,20 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from eikon_engine.debug.branches.branch import open_branch, trace_sha256
+from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import trace_sha256 as whole_trace_sha256
 from eikon_engine.debug.branches.departure import left_out
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
 from eikon_engine.debug.doubts import doubts_of
 from eikon_engine.debug.parked import parked_checkpoints
+from eikon_engine.debug.passing import holder
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
 from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline import Branch, LeftOutEntry, StepEntry, Timeline
+from eikon_engine.debug.way import steps_of, trace_sha256
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
 from eikon_engine.outcome.events import verdict_of
@@ -72,7 +75,7 @@ class Journey:
                     name=MAIN_BRANCH,
                     created=now(),
                     bundle=str(line.bundle.root.absolute()),
-                    trace_sha256=trace_sha256(trace),
+                    trace_sha256=whole_trace_sha256(trace),
                     step_count=line.step_count,
                 ),
             ),
@@ -122,8 +125,12 @@ class Journey:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Say why the way here is not faithful, whatever its steps showed."""
-        gone = tuple(each for each in self._left_out() if each.iteration <= self.line.iteration)
-        return doubts_of(tuple(each.entry for each in self.line.evaluations), gone)
+        done, own = self.line.iteration, self._own_steps()
+        steps = [planned.step.id for planned in self.line.steps[:done]]
+        gone = [
+            each for each in self._left_out() if each.iteration <= done and not own & {*steps[each.iteration :][:1]}
+        ]
+        return doubts_of([each.entry for each in self.line.evaluations], gone)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -218,17 +225,16 @@ class Journey:
         """
         if place.checkpoint is None:
             return self.way.until(place.iteration)
-        owner = next(branch for branch, entry in self.timeline.checkpoints() if entry.id == place.checkpoint.id)
-        return self.saved_checkpoint(owner, place.checkpoint).way(self.way.bundle)
+        return self.saved_checkpoint(self.active, place.checkpoint).way(self.way.bundle)
 
-    def saved_checkpoint(self, owner: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
-        """Read a checkpoint of a branch, and prove that nothing of it was changed.
+    def saved_checkpoint(self, branch: Branch, entry: CheckpointEntry) -> SavedCheckpoint:
+        """Read a checkpoint on the way of a branch, and prove that nothing of it was changed.
 
         Raises:
             CheckpointError: something was, or it is lost.
         """
         path = checkpoint_file(self.folder.checkpoints, entry.id)
-        return read_checkpoint(path, self.ways[owner.name].bundle.trace)
+        return read_checkpoint(path, self.ways[branch.name].bundle.trace)
 
     def drop_branch(self, name: str) -> None:
         """Forget a branch, and its checkpoints."""
@@ -254,6 +260,7 @@ class Journey:
                 "evaluations": tuple(each.entry for each in line.evaluations),
                 "left_out": self._left_out(),
                 "doubts": self.doubts,
+                "checkpoints": tuple(self._parted(each) for each in self.active.checkpoints),
                 "verdict": self.verdict if line.next is None else None,
             }
         )
@@ -263,11 +270,28 @@ class Journey:
         gone = () if branch is None else left_out(branch.origin, branch.trace)
         return tuple(LeftOutEntry(iteration=each.iteration, id=each.id, label=each.label) for each in gone)
 
+    def _parted(self, entry: CheckpointEntry) -> CheckpointEntry:
+        """Note in a checkpoint before which the active branch stands whether the steps to it were changed."""
+        trace = self.way.bundle.trace
+        if self.walk is None or entry.iteration <= self.line.iteration:
+            return entry
+        parted = None
+        if entry.steps_sha256 != trace_sha256(trace, entry.iteration):
+            kept = self.ways[holder(self.timeline, self.active, entry, is_parted=True).name].bundle.trace
+            pairs = zip(steps_of(trace), steps_of(kept), strict=False)
+            parted = next((done for done, (mine, its) in enumerate(pairs) if mine != its), self.line.iteration)
+        return entry.model_copy(update={"parted_after": parted})
+
+    def _own_steps(self) -> frozenset[str]:
+        """Return the ids of the steps that are not as the recording has them."""
+        if self.walk is None:
+            return frozenset()
+        operations = self.walk.branch.file.patch.operations
+        return self.walk.elsewhere | {each.action for each in operations if isinstance(each, SetObservation)}
+
     def _entries(self, fork: int) -> Iterator[StepEntry]:
         """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
-        operations = self.walk.branch.file.patch.operations if self.walk is not None else ()
-        elsewhere = self.walk.elsewhere if self.walk is not None else frozenset[str]()
-        new = elsewhere | {each.action for each in operations if isinstance(each, SetObservation)}
+        new = self._own_steps()
         for planned, event in zip(self.line.steps[fork:], self.line.outcomes[fork:], strict=False):
             yield StepEntry(
                 iteration=planned.position,

@@ -232,6 +232,7 @@ class Line:
             expression=self.session.redactor.text(expression),
             result=evaluated.result,
             error=evaluated.error,
+            overdue=evaluated.overdue,
             state=state,
         )
         self.evaluations = (*self.evaluations, evaluation)

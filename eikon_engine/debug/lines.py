@@ -6,7 +6,7 @@ import asyncio
 import time
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.line import open_line
 from eikon_engine.debug.parking import Berth, Parking
@@ -17,6 +17,7 @@ from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run import find_for, verify_bundle
 from eikon_engine.replay.worker_for import browser_for
+from eikon_engine.trace.json_value import canonical_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from eikon_engine.debug.way import Evaluation, Way
     from eikon_engine.outcome.debug_events import RewindWay
     from eikon_engine.trace.bundle import Bundle
+
+
+_BRIEF: Final = 80
+"""Letters of an expression, or of what it gave, in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,8 +190,20 @@ async def _repeat(line: Line, way: Way) -> int:
     verified = 0
     while (again := _due(line, way)) is not None:
         evaluation = await line.evaluate(again.expression, again.page, again.frame)
+        if (evaluation.result, evaluation.error) != (again.result, again.error):
+            raise RewindNotFaithfulError(_other_result(again, evaluation))
         verified += _demand_equal(line, evaluation.state, again.state)
     return verified
+
+
+def _other_result(before: Evaluation, now: Evaluation) -> str:
+    wanted, found = (each.error or _brief(canonical_json(each.result)) for each in (before, now))
+    what = f"{_brief(before.expression)!r}, run by hand at {before.iteration},"
+    return f"wanted {what} to give what it gave before, {wanted}, found {found}; rewind to before it was run"
+
+
+def _brief(text: str) -> str:
+    return text if len(text) <= _BRIEF else f"{text[: _BRIEF - 1]}…"
 
 
 def _due(line: Line, way: Way) -> Evaluation | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.debug.inspect import inspect, locate
 from eikon_engine.debug.results import JavaScriptRun
+from eikon_engine.errors import ActionRejectedError, UsageError
 from eikon_engine.outcome.debug_events import Evaluated
 from eikon_engine.outcome.stored import InlineValue
 
@@ -19,7 +20,7 @@ async def look_at(journey: Journey, command: Inspect) -> Inspection:
     """Return what there is to see; pictures and documents are kept in files.
 
     Raises:
-        PageMissingError: that page is not open, and nothing but it is asked for.
+        PageMissingError: that page is not open.
     """
     return await inspect(journey.line, command.what, journey.folder.root, command.page)
 
@@ -29,9 +30,16 @@ async def find(journey: Journey, command: Locate) -> Location:
 
     Raises:
         PageMissingError: the page, or its frame, is not open.
-        ActionError: the selector is none.
+        UsageError: the selector is none.
+        ActionError: the page does not answer.
     """
-    return await locate(journey.line, command.selector, command.page, command.frame)
+    if not command.selector.strip():
+        raise UsageError("locate: wanted a selector, found nothing; write one such as '#cart li'")
+    try:
+        return await locate(journey.line, command.selector, command.page, command.frame)
+    except ActionRejectedError as error:
+        why = journey.line.session.redactor.text(error.message)
+        raise UsageError(f"locate: wanted a selector that the browser can read; {why}") from error
 
 
 async def evaluate(journey: Journey, command: Evaluate) -> JavaScriptRun:

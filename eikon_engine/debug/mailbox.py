@@ -1,7 +1,8 @@
 """The command file: clients append whole lines, the session reads them as they come.
 
-Each line is appended in one write, so lines of several clients never mix. What is no command is told and skipped; the
-file is only ever read by the session, so it stays as it was written.
+Each line is appended in one write, so lines of several clients never mix. What a client that was killed has left of one
+is ended before the next. What is no command is told and skipped; the file is only ever read by the session, so it stays
+as it was written.
 """
 
 from __future__ import annotations
@@ -42,23 +43,33 @@ class Rejected:
     message: str
 
 
-def append_command(path: Path, line: CommandLine) -> None:
-    """Append one command, in one write to the file.
+def append_command(path: Path, line: CommandLine) -> int:
+    """Append one command, in one write to the file; return the number of its line.
 
     Raises:
         OutputError: it cannot be written.
     """
     text = line.model_dump_json().encode() + b"\n"
     try:
-        file = os.open(path, os.O_WRONLY | os.O_APPEND)
+        file = os.open(path, os.O_RDWR | os.O_APPEND)
         try:
+            size = os.fstat(file).st_size
+            if size and os.pread(file, 1, size - 1) != b"\n":
+                text = b"\n" + text
             written = os.write(file, text)
+            number = _lines_before(file, os.lseek(file, 0, os.SEEK_CUR))
         finally:
             os.close(file)
     except OSError as error:
         raise OutputError(cannot_write(path, error)) from error
     if written != len(text):
         raise OutputError(f"{path}: wanted to append {len(text)} bytes, wrote {written}; make room on the disk")
+    return number
+
+
+def _lines_before(file: int, end: int) -> int:
+    """Count the lines that end before a place in a file."""
+    return sum(os.pread(file, min(_CHUNK, end - begin), begin).count(b"\n") for begin in range(0, end, _CHUNK))
 
 
 class CommandReader:

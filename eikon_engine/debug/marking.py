@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.checkpoint import CheckpointName, delete_checkpoint, make_checkpoint
 from eikon_engine.debug.parking import Berth
-from eikon_engine.debug.place_in_timeline import find_checkpoint, on_the_way
+from eikon_engine.debug.passing import on_the_way
+from eikon_engine.debug.place_in_timeline import find_checkpoint
 from eikon_engine.debug.pruning import PrunePolicy, prune
 from eikon_engine.debug.results import Marked
 from eikon_engine.debug.timeline import CheckpointEntry
@@ -16,6 +17,8 @@ from eikon_engine.outcome.debug_events import Checkpoint
 from eikon_engine.outcome.events import DivergenceFound, Note, verdict_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from eikon_engine.debug.checkpoint import SavedCheckpoint
     from eikon_engine.debug.journey import Journey
     from eikon_engine.debug.line import Line
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from eikon_engine.outcome.events import Event
 
 DEFAULT_INTERVAL: Final = 5
+LONGEST_LABEL: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +43,13 @@ async def create(journey: Journey, label: str) -> Marked:
     """Make a checkpoint where the session stands, since somebody asked for it.
 
     Raises:
-        UsageError: the label is one by which another checkpoint is found.
+        UsageError: the label is not one line of text, or one by which another checkpoint is found.
         OutputError: it cannot be written.
     """
+    if len(label) > LONGEST_LABEL or not label.isprintable() or label != label.strip():
+        found = repr(label) if len(label) <= LONGEST_LABEL else f"{len(label)} characters"
+        message = f"checkpoint create: wanted one line as a label, of at most {LONGEST_LABEL} printable characters"
+        raise UsageError(f"{message} without blanks around it, found {found}; choose another one")
     taken = next((each for _, each in journey.timeline.checkpoints() if label and label in {each.label, each.id}), None)
     if taken is not None:
         message = f"checkpoint create: wanted a new label, found {label!r}, which is that of {taken.id}"
@@ -106,7 +114,7 @@ async def after_step(
 def berths(journey: Journey) -> tuple[Berth, ...]:
     """Return the places at which lines are wanted: the checkpoints on the way here, the newest first."""
     here = journey.line.iteration
-    entries = [entry for _, entry in on_the_way(journey.timeline, journey.active) if entry.iteration <= here]
+    entries = [entry for _, entry in _passed(journey) if entry.iteration <= here]
     entries.sort(key=lambda entry: (entry.timestamp, entry.id), reverse=True)
     iterations = dict.fromkeys(entry.iteration for entry in entries)
     return tuple(Berth(way=journey.way.until(iteration), iteration=iteration) for iteration in iterations)
@@ -114,10 +122,8 @@ def berths(journey: Journey) -> tuple[Berth, ...]:
 
 async def keep_place(journey: Journey) -> tuple[Branch, CheckpointEntry]:
     """Return a checkpoint where the session stands, with its branch; one is made if there is none."""
-    here = journey.line.iteration
-    is_touched = any(each.iteration == here for each in journey.line.evaluations)
-    for owner, entry in on_the_way(journey.timeline, journey.active):
-        if entry.iteration == here and not is_touched:
+    for owner, entry in _passed(journey):
+        if entry.iteration == journey.line.iteration:
             return owner, entry
     return journey.active, await _make(journey, journey.line, "", "automatic")
 
@@ -140,7 +146,7 @@ async def _before_the_divergence(journey: Journey) -> bool:
 
 
 def _is_due(journey: Journey, marking: Marking) -> bool:
-    passed = (each.iteration for _, each in on_the_way(journey.timeline, journey.active))
+    passed = (each.iteration for _, each in _passed(journey))
     here = journey.line.iteration
     last = max((iteration for iteration in passed if iteration <= here), default=0)
     return marking.interval > 0 and here - last >= marking.interval
@@ -148,7 +154,11 @@ def _is_due(journey: Journey, marking: Marking) -> bool:
 
 def _is_marked(journey: Journey, iteration: int) -> bool:
     """Say whether a checkpoint is there, on the way of the active branch."""
-    return any(each.iteration == iteration for _, each in on_the_way(journey.timeline, journey.active))
+    return any(each.iteration == iteration for _, each in _passed(journey))
+
+
+def _passed(journey: Journey) -> Iterator[tuple[Branch, CheckpointEntry]]:
+    return on_the_way(journey.timeline, journey.active, journey.way)
 
 
 async def _make(journey: Journey, line: Line, label: str, reason: CheckpointReason) -> CheckpointEntry:
@@ -169,6 +179,7 @@ def _place(journey: Journey, saved: SavedCheckpoint, line: Line) -> CheckpointEn
         iteration=saved.iteration,
         reason=saved.reason,
         timestamp=saved.timestamp,
+        steps_sha256=saved.trace_sha256,
         evaluations=tuple(each.entry for each in saved.evaluations),
     )
     placed = sorted((*active.checkpoints, entry), key=lambda each: (each.iteration, each.timestamp))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.parking import leads_to
-from eikon_engine.debug.place_in_timeline import on_the_way
+from eikon_engine.debug.passing import on_the_way
 from eikon_engine.errors import CheckpointError
 
 if TYPE_CHECKING:

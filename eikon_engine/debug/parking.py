@@ -34,6 +34,11 @@ class Berth:
         asked = tuple(each.asked for each in self.way.evaluations if each.iteration <= self.iteration)
         return self.iteration, self.way.key(self.iteration), asked, self.way.seen.get(self.iteration)
 
+    @property
+    def is_behind_a_wait(self) -> bool:
+        """Say whether JavaScript has to be run on the way there that was not over in time."""
+        return any(each.overdue for each in self.way.evaluations if each.iteration <= self.iteration)
+
 
 class Parking:
     """Keep lines at places, and make them while nothing else goes on; mutable, because it is a running thing."""
@@ -69,9 +74,12 @@ class Parking:
         return any(line.iteration == iteration and leads_to(line, way, iteration) for line in self._lines)
 
     def begin(self, berths: Sequence[Berth]) -> None:
-        """Make lines for the first of these places in the background, as many as there is room for."""
+        """Make lines for the first of these places in the background, as many as there is room for.
+
+        None is brought past JavaScript that was not over in time: it would keep the browser from whoever needs it.
+        """
         self._forget_dead()
-        self._wanted = tuple(berths)[: self._places]
+        self._wanted = tuple(each for each in berths if not each.is_behind_a_wait)[: self._places]
         if self._making is not None and self._making.done():
             self._making.result()
             self._making = None

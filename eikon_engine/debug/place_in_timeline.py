@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from eikon_engine.debug.passing import holder, on_the_way, reachable, shared, until
 from eikon_engine.errors import BranchError, CheckpointMissingError, UsageError
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline
+    from eikon_engine.debug.way import Way
+
+_NAMED: Final = 2
+"""Checkpoints that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +32,27 @@ class Place:
 class Lost:
     """What a branch loses by going back."""
 
+    since: int
+    """How many steps stay."""
     steps: int
+    evaluations: int
+    """How many times JavaScript was run by hand after that moment."""
     checkpoints: tuple[CheckpointEntry, ...]
+
+    @property
+    def is_anything(self) -> bool:
+        """Say whether somebody has to agree to it."""
+        return self.steps > 0 or self.evaluations > 0
 
     def __str__(self) -> str:
         """Read as what is lost."""
-        also = f" and {counted(len(self.checkpoints), 'checkpoint')}" if self.checkpoints else ""
-        return f"{counted(self.steps, 'step')}{also}"
+        counts = {
+            "step": self.steps,
+            "evaluation": self.evaluations,
+            "checkpoint": len(self.checkpoints),
+        }
+        parts = [counted(count, what) for what, count in counts.items() if count]
+        return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
 
 def find_checkpoint(timeline: Timeline, name: str, what: str) -> tuple[Branch, CheckpointEntry]:
@@ -52,12 +71,20 @@ def find_checkpoint(timeline: Timeline, name: str, what: str) -> tuple[Branch, C
         case [only]:
             return only
         case []:
-            known = ", ".join(entry.id + (f" {entry.label!r}" if entry.label else "") for _, entry in every[-5:])
-            there = f"there are {known}" if known else "there is none"
-            raise CheckpointMissingError(f"{what}: wanted a checkpoint of the session, found {name!r}; {there}")
+            message = f"{what}: wanted a checkpoint of the session, found {name!r}; {_known(every)}"
+            raise CheckpointMissingError(message)
         case _:
             ids = " and ".join(entry.id for _, entry in labelled)
             raise UsageError(f"{what}: wanted one checkpoint, found {ids} with the label {name!r}; name one by its id")
+
+
+def _known(every: Sequence[tuple[Branch, CheckpointEntry]]) -> str:
+    """Name the last checkpoints, for who looked for another one."""
+    if not every:
+        return "there is none"
+    named = ", ".join(repr(entry.label) if entry.label else entry.id for _, entry in every[-_NAMED:])
+    more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
+    return f"there {'is' if len(every) == 1 else 'are'} {named}{more}; eikon debug checkpoint list shows all"
 
 
 def demand_branch(timeline: Timeline, name: str, what: str) -> Branch:
@@ -73,8 +100,12 @@ def demand_branch(timeline: Timeline, name: str, what: str) -> Branch:
     return found
 
 
-def place_of(timeline: Timeline, checkpoint: str | None, iteration: int | None, what: str = "rewind") -> Place:
+def place_of(
+    timeline: Timeline, checkpoint: str | None, iteration: int | None, way: Way | None = None, what: str = "rewind"
+) -> Place:
     """Return the moment of the active branch that a checkpoint or a number of steps names.
+
+    Without the way of that branch, its steps are not compared with those of the checkpoint.
 
     Raises:
         CheckpointMissingError: there is no such checkpoint.
@@ -87,33 +118,38 @@ def place_of(timeline: Timeline, checkpoint: str | None, iteration: int | None, 
         raise UsageError(f"{what}: wanted a checkpoint or --iteration, found {found}; give one of the two")
     if checkpoint is not None:
         branch, entry = find_checkpoint(timeline, checkpoint, what)
-        if entry not in tuple(each for _, each in on_the_way(timeline, active)):
+        if entry not in tuple(each for _, each in reachable(timeline, active, way)):
             message = f"{what}: {entry.id} is a checkpoint of branch {branch.name}, and not on the way of {active.name}"
-            raise BranchError(f"{message}; switch to {branch.name} first")
+            if entry.parted_after is not None:
+                message = f"{message}, whose steps were changed since"
+            raise BranchError(f"{message}; switch to {holder(timeline, branch, entry).name} first")
         return Place(entry.iteration, entry)
     assert iteration is not None  # noqa: S101 - one of the two is there
-    at = next((each for _, each in on_the_way(timeline, active) if each.iteration == iteration), None)
+    at = next((each for _, each in on_the_way(timeline, active, way) if each.iteration == iteration), None)
     if at is None and not 0 <= iteration <= active.iteration:
         message = f"{what}: wanted an iteration from 0 to {active.iteration}, which {active.name} has done"
         raise UsageError(f"{message}, found {iteration}; eikon debug timeline shows them")
     return Place(iteration, at)
 
 
-def on_the_way(timeline: Timeline, branch: Branch) -> Iterator[tuple[Branch, CheckpointEntry]]:
-    """Yield the checkpoints that a branch passes: its own, and those of its parents up to where it left them."""
-    yield from ((branch, entry) for entry in branch.checkpoints)
-    if branch.parent_branch is None:
-        return
-    parent = demand_branch(timeline, branch.parent_branch, branch.name)
-    for owner, entry in on_the_way(timeline, parent):
-        if entry.iteration <= branch.fork_iteration:
-            yield owner, entry
-
-
 def lost_by(timeline: Timeline, place: Place) -> Lost:
-    """Return what the active branch loses by going to a place; a checkpoint that another branch begins at stays."""
-    active = timeline.active
+    """Return what the active branch loses by going to a place; a checkpoint that another branch begins at stays.
+
+    What was done since the two ways parted is lost, also where the place has another number of steps.
+    """
+    active, target = timeline.active, place.checkpoint
+    mine = active.evaluations
+    its = until(mine, place.iteration) if target is None else target.evaluations
+    common = shared(mine, its)
+    parted = (*mine[common : common + 1], *its[common : common + 1])
+    since = min((place.iteration, *(each.iteration for each in parted)))
+    steps, evaluations = max(active.iteration - since, 0), len(mine) - common
     forks = {each.fork_point for each in timeline.branches}
-    later = tuple(each for each in active.checkpoints if each.iteration > place.iteration and each.id not in forks)
-    steps = max(active.iteration - place.iteration, 0)
-    return Lost(steps, later if steps else ())
+    later = tuple(
+        each
+        for each in active.checkpoints
+        if each.id not in forks
+        and each != target
+        and (each.iteration > since or (each.iteration == since and len(each.evaluations) > common))
+    )
+    return Lost(since=since, steps=steps, evaluations=evaluations, checkpoints=later if steps or evaluations else ())

@@ -29,7 +29,7 @@ class SessionFile(Record):
     trace_id: str
     started_at: AwareDatetime
     ended_at: AwareDatetime | None = None
-    """None while it runs, and where its process was killed."""
+    """None while it runs, and where its process was killed or could not go on."""
     pid: int
     """Of its process, for people; whether it lives is told by the lock."""
     headless: bool

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
@@ -29,7 +31,7 @@ PRIVATE: Final = 0o700
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 SessionState: TypeAlias = Literal["running", "ended", "crashed"]
-"""`crashed`: nobody wrote its end, and nobody runs it."""
+"""`ended`: somebody ended it. `crashed`: nobody did, and nobody runs it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,27 +162,68 @@ def demand_name(name: str) -> str:
     return name
 
 
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Have every file and folder that this process makes be for its user alone: copies of them are, too."""
+    before = os.umask(0o777 & ~PRIVATE)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def demand_room(parent: Path, name: str | None) -> None:
+    """Make sure that a session can have a folder, before anything is begun for it; nothing is written.
+
+    Raises:
+        UsageError: the id is taken.
+        OutputError: the folder of all sessions is none, or cannot be written.
+    """
+    if name is not None and (parent / name).exists():
+        raise _taken(parent / name)
+    there = next(each for each in (parent, *parent.parents) if each.exists())
+    if not there.is_dir():
+        raise OutputError(f"--sessions-dir {parent}: wanted a folder, found the file {there}; choose another one")
+    if not os.access(there, os.W_OK | os.X_OK):
+        message = f"--sessions-dir {parent}: wanted a folder that can be written, found that {there} cannot"
+        raise OutputError(f"{message}; choose another one")
+
+
 def create_session_folder(parent: Path, name: str) -> SessionFolder:
     """Make the folder of a new session, for its user alone.
 
     Raises:
+        UsageError: the id is taken.
         OutputError: it cannot be made.
     """
+    demand_room(parent, name)
     folder = SessionFolder(parent / name)
     try:
         parent.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
         folder.root.mkdir(mode=PRIVATE)
-        folder.checkpoints.mkdir()
+        folder.checkpoints.mkdir(mode=PRIVATE)
         folder.commands.touch(0o600, exist_ok=False)
+    except FileExistsError as error:  # somebody was quicker
+        raise _taken(folder.root) from error
     except OSError as error:
         raise OutputError(cannot_write(folder.root, error)) from error
     return folder
 
 
+def _taken(root: Path) -> UsageError:
+    return UsageError(f"--session {root.name}: wanted a new id, found one that is taken by {root}; choose another one")
+
+
+def _is_session(folder: Path) -> bool:
+    """Say whether a folder is one of a session, if only from its lock: its other files may be lost."""
+    session = SessionFolder(folder)
+    return session.session.is_file() or session.lock.is_file()
+
+
 def session_folders(parent: Path) -> Iterator[SessionFolder]:
     """Yield the folders of the sessions, in the order in which they began."""
     try:
-        names = sorted(entry.name for entry in parent.iterdir() if (entry / "session.json").is_file())
+        names = sorted(entry.name for entry in parent.iterdir() if _is_session(entry))
     except FileNotFoundError:
         return
     except OSError as error:

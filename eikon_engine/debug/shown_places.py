@@ -13,6 +13,7 @@ from eikon_engine.debug.branches.diff import diff_ways
 from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint, screenshot_file
 from eikon_engine.debug.doubts import doubts_of
+from eikon_engine.debug.passing import holder
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
 from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline_svg import draw_timeline
@@ -71,8 +72,10 @@ def told_checkpoint(folder: SessionFolder, name: str) -> Told:
         CheckpointMissingError: there is none.
         CheckpointError: it was changed by hand, or is one of another trace.
     """
-    branch, entry = find_checkpoint(folder.read_timeline(), name, "checkpoint show")
-    saved = read_checkpoint(checkpoint_file(folder.checkpoints, entry.id), _bundle(folder, branch).trace)
+    timeline = folder.read_timeline()
+    branch, entry = find_checkpoint(timeline, name, "checkpoint show")
+    bundle = _bundle(folder, holder(timeline, branch, entry))
+    saved = read_checkpoint(checkpoint_file(folder.checkpoints, entry.id), bundle.trace)
     picture = screenshot_file(folder.checkpoints, entry.id)
     lines = [
         f"{saved.id}: {branch.name} at {saved.iteration}, {saved.reason}, made {saved.timestamp:%Y-%m-%d %H:%M:%S %Z}",

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AwareDatetime, Field
 
+from eikon_engine.debug.state_digest import Sha256
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, CheckpointReason
 from eikon_engine.outcome.outcomes import Verdict
 from eikon_engine.trace.record import Record
@@ -57,8 +58,12 @@ class CheckpointEntry(Record):
     iteration: int = Field(ge=0)
     reason: CheckpointReason
     timestamp: AwareDatetime
+    steps_sha256: Sha256
+    """Of the steps up to there, see `trace_sha256`."""
     evaluations: tuple[EvaluationEntry, ...] = ()
     """What was run by hand on the way to it."""
+    parted_after: int | None = None
+    """After how many steps its branch does others since it was made: the branches that begin there have its steps."""
     is_parked: bool = False
     """Whether a page waits there now, so that going back is quick; none does once the session is over."""
 

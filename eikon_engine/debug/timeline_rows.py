@@ -17,7 +17,6 @@ from eikon_engine.debug.timeline_tree import (
     LeftOutItem,
     StepItem,
     ToComeItem,
-    checkpoint_text,
 )
 from eikon_engine.outcome.printable import printable
 
@@ -117,8 +116,8 @@ def _branch(rows: list[Row], tree: BranchTree, depth: int, forks_at: int | None)
             case StepItem(step=step):
                 text = f"{step.iteration} {step.label}{' (new)' if step.is_new else ''}"
                 rows.append(Row(sign=step.verdict, depth=depth, text=text, is_active=tree.is_active))
-            case CheckpointItem(checkpoint=checkpoint, forks=forks):
-                text = checkpoint_text(checkpoint)
+            case CheckpointItem(forks=forks):
+                text = str(item)
                 rows.append(Row(sign="checkpoint", depth=depth, text=text, is_active=tree.is_active))
                 at = len(rows) - 1
                 for fork in forks:

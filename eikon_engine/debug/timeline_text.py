@@ -18,7 +18,6 @@ from eikon_engine.debug.timeline_tree import (
     LeftOutItem,
     StepItem,
     ToComeItem,
-    checkpoint_text,
     grow,
 )
 from eikon_engine.outcome.printable import printable
@@ -65,8 +64,8 @@ def _add(item: Item, root: Tree) -> None:
     match item:
         case StepItem(step=step):
             root.add(_step(step))
-        case CheckpointItem(checkpoint=checkpoint, forks=forks):
-            below = root.add(_text(f"◆ {checkpoint_text(checkpoint)}", "cyan"))
+        case CheckpointItem(forks=forks):
+            below = root.add(_text(f"◆ {item}", "cyan"))
             for fork in forks:
                 _drawn(fork, below.add(_head(fork)))
         case ForkItem(tree=fork):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
+from eikon_engine.debug.passing import left_after
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     )
     from eikon_engine.outcome.outcomes import Verdict
 
-_Entry = TypeVar("_Entry", "StepEntry", "CheckpointEntry", "EvaluationEntry", "LeftOutEntry")
+_Entry = TypeVar("_Entry", "StepEntry", "EvaluationEntry", "LeftOutEntry")
 
 MARKS: Final[dict[Verdict, str]] = {"faithful": "✓", "diverged": "✗", "unverifiable": "?"}
 """What stands for a verdict where there is little room."""
@@ -39,6 +40,16 @@ class CheckpointItem:
 
     checkpoint: CheckpointEntry
     forks: tuple[BranchTree, ...]
+    is_left: bool = False
+    """Whether its branch has gone another way; it stands where that began."""
+
+    def __str__(self) -> str:
+        """Read as its label, or else why it was made, and its id."""
+        made = self.checkpoint
+        parked = ", parked" if made.is_parked else ""
+        changed = "steps that were changed since" if made.parted_after is not None else "another way"
+        left = f", at {made.iteration}, on {changed}" if self.is_left else ""
+        return f"{made.label or made.reason} [{made.id}]{parked}{left}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +124,6 @@ class BranchTree:
         return ", ".join(part for part in (origin, live, "active" if self.is_active else "", *branch.doubts) if part)
 
 
-def checkpoint_text(checkpoint: CheckpointEntry) -> str:
-    """Name a checkpoint by its label, or else by why it was made, and its id."""
-    parked = ", parked" if checkpoint.is_parked else ""
-    return f"{checkpoint.label or checkpoint.reason} [{checkpoint.id}]{parked}"
-
-
 def grow(timeline: Timeline) -> tuple[BranchTree, ...]:
     """Return the trees of a timeline: that of `main`, and of each branch whose parent is not there."""
     return _Growing(timeline).trees()
@@ -144,7 +149,7 @@ class _Growing:
         return BranchTree(branch=branch, is_active=is_active, items=tuple(self._items(branch, is_active=is_active)))
 
     def _items(self, branch: Branch, *, is_active: bool) -> Iterator[Item]:
-        steps, checkpoints = _by_iteration(branch.steps), _by_iteration(branch.checkpoints)
+        steps, checkpoints = _by_iteration(branch.steps), _by_place(branch)
         forks = [each for each in self._left if each.parent_branch == branch.name]
         named = {each.id for each in branch.checkpoints}
         lost = [each for each in forks if each.fork_point not in named]
@@ -153,7 +158,7 @@ class _Growing:
         moments |= {*evaluations, *left_out}
         for iteration in sorted(moments):
             yield from map(StepItem, steps.get(iteration, ()))
-            yield from self._moments(checkpoints.get(iteration, ()), evaluations.get(iteration, ()), forks)
+            yield from self._moments(branch, checkpoints.get(iteration, ()), evaluations.get(iteration, ()), forks)
             for fork in lost:
                 if fork.fork_iteration == iteration and fork in self._left:
                     yield ForkItem(self._tree(fork))
@@ -164,16 +169,20 @@ class _Growing:
             yield ToComeItem(branch.step_count - branch.iteration)
 
     def _moments(
-        self, checkpoints: Sequence[CheckpointEntry], evaluations: Sequence[EvaluationEntry], forks: list[Branch]
+        self,
+        branch: Branch,
+        checkpoints: Sequence[CheckpointEntry],
+        evaluations: Sequence[EvaluationEntry],
+        forks: list[Branch],
     ) -> Iterator[Item]:
         """Yield what there is between two steps: checkpoints before what was run by hand there, and behind it."""
         behind = [each for each in checkpoints if set(each.evaluations) & set(evaluations)]
-        for checkpoint in checkpoints:
-            if checkpoint not in behind:
-                yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id))
-        yield from map(EvaluationItem, evaluations)
-        for checkpoint in behind:
-            yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id))
+        before = [each for each in checkpoints if each not in behind]
+        for entries, run in ((before, evaluations), (behind, ())):
+            for checkpoint in entries:
+                is_left = left_after(branch, checkpoint) is not None
+                yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id), is_left=is_left)
+            yield from map(EvaluationItem, run)
 
     def _forked(self, forks: list[Branch], checkpoint: str) -> tuple[BranchTree, ...]:
         return tuple(self._tree(each) for each in forks if each.fork_point == checkpoint and each in self._left)
@@ -187,4 +196,13 @@ def _by_iteration(entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
     found: dict[int, list[_Entry]] = {}
     for each in entries:
         found.setdefault(each.iteration, []).append(each)
+    return found
+
+
+def _by_place(branch: Branch) -> dict[int, list[CheckpointEntry]]:
+    """Sort checkpoints by where they stand: those that their branch goes no more, where it left their way."""
+    found: dict[int, list[CheckpointEntry]] = {}
+    for each in branch.checkpoints:
+        left = left_after(branch, each)
+        found.setdefault(each.iteration if left is None else left, []).append(each)
     return found

@@ -23,13 +23,13 @@ async def rewind(journey: Journey, command: Rewind) -> Stand:
     Raises:
         CheckpointMissingError: there is no such checkpoint.
         BranchError: the checkpoint is of another branch.
-        UsageError: there is no such moment, or steps would be lost and that was not agreed to.
+        UsageError: there is no such moment, or steps or evaluations would be lost and that was not agreed to.
         CheckpointError: the checkpoint was changed by hand.
         RewindNotFaithfulError: doing it again led to another state; the session stays where it was.
     """
-    place = place_of(journey.timeline, command.checkpoint, command.iteration)
+    place = place_of(journey.timeline, command.checkpoint, command.iteration, journey.way)
     lost = lost_by(journey.timeline, place)
-    if lost.steps and not command.force:
+    if lost.is_anything and not command.force:
         message = f"rewind: {lost} of {journey.active.name} would be discarded, and that was not agreed to"
         raise UsageError(f"{message}; give --force")
     journey.settle()
@@ -54,7 +54,7 @@ async def rewind(journey: Journey, command: Rewind) -> Stand:
 
 
 async def switch(journey: Journey, command: BranchSwitch) -> Stand:
-    """Go to the last checkpoint of another branch, or to where it begins; the branch that is left loses nothing.
+    """Go to where another branch was left, or to where it begins; the branch that is left loses nothing.
 
     Raises:
         BranchError: there is no such branch, or it is the active one.
@@ -63,7 +63,7 @@ async def switch(journey: Journey, command: BranchSwitch) -> Stand:
     branch = demand_branch(journey.timeline, command.name, "switch")
     if branch.name == journey.active.name:
         raise BranchError(f"switch: wanted another branch than the active one, found {branch.name}")
-    await go_over(journey, branch, _last_place(branch))
+    await go_over(journey, branch, branch.iteration)
     journey.tell(BranchSwitched(branch=branch.name, iteration=journey.line.iteration))
     return journey.pause("branch", branch.name)
 
@@ -80,8 +80,3 @@ async def go_over(journey: Journey, branch: Branch, iteration: int) -> None:
     journey.stand_at(arrived.line, branch.name)
     journey.lines.parking.add(left)
     await journey.look_for_selectors()
-
-
-def _last_place(branch: Branch) -> int:
-    places = [entry.iteration for entry in branch.checkpoints if entry.iteration <= branch.iteration]
-    return max(places, default=branch.fork_iteration)

@@ -33,18 +33,20 @@ class Evaluation(Record):
     """Without secrets."""
     result: FiniteJson = None
     error: str | None = None
+    overdue: bool = False
+    """Whether it was not over in time, as it will not be when it is run again."""
     state: StateDigest
     """What the pages showed afterwards."""
-
-    @property
-    def entry(self) -> EvaluationEntry:
-        """Return what the timeline tells of it."""
-        return EvaluationEntry(iteration=self.iteration, page=self.page, frame=self.frame, expression=self.expression)
 
     @property
     def asked(self) -> tuple[int, int, str, str]:
         """Return what makes two of them the same."""
         return self.iteration, self.page, self.frame, self.expression
+
+    @property
+    def entry(self) -> EvaluationEntry:
+        """Return what the timeline tells of it."""
+        return EvaluationEntry(iteration=self.iteration, page=self.page, frame=self.frame, expression=self.expression)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import CommandUnusableError, PatchRejectedError
+from eikon_engine.fix.names import is_text
 from eikon_engine.outcome.printable import printable
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ def demand_within(files: tuple[str, ...], targets: tuple[str, ...]) -> None:
     """
     if not files:
         message = "wanted a fix that changes a file, found one that changes none; ask for another"
+        raise PatchRejectedError(message)
+    unreadable = next((each for each in files if not is_text(each)), None)
+    if unreadable is not None:
+        message = f"wanted names in UTF-8, found a change of {unreadable!r}; choose another name"
         raise PatchRejectedError(message)
     others = tuple(each for each in files if targets and each not in targets)
     if others:

@@ -54,10 +54,20 @@ class Analysis(Record):
     first: TestFailure | None
     """None where the run passed."""
     others: tuple[TestFailure, ...] = ()
+    unlisted: tuple[str, ...] = ()
+    """Ids of the failures that are too many to be told here."""
+    other_tests: tuple[str, ...] | None = None
+    """Of a run that stopped before all its tests had run, and whose report tells it: the ids of those that ran and did
+    not fail. None for any other run."""
     summary: str
     """One line for people."""
 
     @property
     def failures(self) -> tuple[TestFailure, ...]:
-        """Return all failures, the first one first."""
+        """Return the failures that are listed, the first one first."""
         return () if self.first is None else (self.first, *self.others)
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """Return the ids of all that is wrong, listed or not."""
+        return frozenset((*(failure.id for failure in self.failures), *self.unlisted))

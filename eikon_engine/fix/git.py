@@ -51,15 +51,19 @@ def ask_git(
     if program is None:
         message = "wanted the program git, found none on PATH; install it"
         raise GitMissingError(message)
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     return subprocess.run(  # noqa: S603 - git itself, with arguments of our own
         (program, *arguments),
         cwd=cwd,
-        env={**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(surroundings or {})},
+        env={**without_git(os.environ), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", **(surroundings or {})},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
     )
+
+
+def without_git(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return surroundings without the variables by which git, in a hook for one, tells programs of a repository."""
+    return {name: value for name, value in environ.items() if not name.startswith("GIT_")}
 
 
 def names(output: bytes) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoFixError, StepFailedError
+from eikon_engine.fix.deciding_files import demand_undecided
 from eikon_engine.fix.demands import demand_usable, demand_within, listed, one_line
 from eikon_engine.fix.hand_over import demand_plain_files
 from eikon_engine.fix.judging import judge
@@ -15,6 +16,7 @@ from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
 from eikon_engine.fix.task_result import Verification, failure_of
 from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
+from eikon_engine.fix.work_copy import ABSENT
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Ground:
     """Relative to the tree."""
     needs_edits: bool
     """See `Applier.needs_edits`."""
+    warnings: tuple[str, ...] = ()
+    """What makes a result less than it seems, and is known before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,8 @@ class DebugLoop:
         self._analysis: Analysis | None = None
         self._pending: _Pending | None = None
         self._attempts: list[Attempt] = []
-        self._warnings: list[str] = []
+        self._warnings = list(ground.warnings)
+        self._is_own_told = False
         self._closing: tuple[TestRun, Analysis] | None = None
 
     def run(self) -> LoopEnd:
@@ -135,9 +140,10 @@ class DebugLoop:
         """Warn once of tests that read the user's tree, which no fix reaches before the end."""
         ground = self._ground
         named = own_files_named(run, ground.session, ground.tree.root, ground.copy.root)
-        if named and not self._warnings:
+        if named and not self._is_own_told:
+            self._is_own_told = True
             self._warnings.append(warning_of(named, ground.tree.root))
-            self._log.tell(f"warning: {self._warnings[0]}")
+            self._log.tell(f"warning: {self._warnings[-1]}")
 
     def _weigh(self, run: TestRun, analysis: Analysis) -> bool:
         """Keep the pending fix if it helped, else take it back; return whether the tests passed."""
@@ -198,6 +204,9 @@ class DebugLoop:
         changes = ground.copy.changes(self._kept, state)
         files = tuple(sorted(change.path for change in changes))
         demand_within(files, ground.targets)
+        if not ground.targets:
+            made = {change.path for change in changes if change.mode_before == ABSENT}
+            demand_undecided(files, made, ground.copy.root, command=self._options.test_cmd, cwd=ground.tree.cwd)
         demand_plain_files(changes)
         diff = ground.copy.diff(self._kept, state)
         application: Application = told.model_copy(update={"files": files, "diff": diff})

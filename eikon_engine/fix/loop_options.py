@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import UsageError
+from eikon_engine.fix.names import demand_text
 from eikon_engine.trace.wall_clock import fresh_id, utc_now
 
 if TYPE_CHECKING:
@@ -64,9 +66,16 @@ def demand_sensible(options: LoopOptions) -> None:
     if not options.test_cmd.strip():
         message = "--test-cmd: wanted a command that runs the tests, found none; give one"
         raise UsageError(message)
+    for option, values in (
+        ("--test-cmd", (options.test_cmd,)),
+        ("--target-file", options.target_files),
+        ("--also", options.also),
+    ):
+        for value in values:
+            demand_text(option, value)
     if options.max_cycles < 1:
         message = f"--max-cycles: wanted 1 or more, found {options.max_cycles}; correct it"
         raise UsageError(message)
-    if not options.timeout_seconds > 0:
-        message = f"--timeout: wanted more than 0 seconds, found {options.timeout_seconds:g}; correct it"
+    if not 0 < options.timeout_seconds < math.inf:
+        message = f"--timeout: wanted a number of seconds above 0, found {options.timeout_seconds:g}; correct it"
         raise UsageError(message)

@@ -14,14 +14,17 @@ from eikon_engine.fix.appliers.blocks import BlocksApplier
 from eikon_engine.fix.conclude import conclude
 from eikon_engine.fix.cycle_log import CycleLog
 from eikon_engine.fix.default_tasks import default_tasks
+from eikon_engine.fix.links import demand_links_inside
 from eikon_engine.fix.loop import DebugLoop, Ground
 from eikon_engine.fix.loop_options import LoopOptions, demand_sensible
+from eikon_engine.fix.names import demand_text, unreadable_names
 from eikon_engine.fix.session import Session, SessionNote, hold_session, sessions_folder
 from eikon_engine.fix.user_tree import (
     UserTree,
     demand_clean,
     demand_relative,
     demand_targets,
+    files_of,
     find_tree,
     relative_paths,
 )
@@ -72,6 +75,7 @@ def debug_loop(
                 session=plan.folder,
                 targets=plan.targets,
                 needs_edits=chosen.needs_edits,
+                warnings=plan.warnings,
             )
             log = CycleLog(session, options)
             end = DebugLoop(ground, tasks or default_tasks(client, chosen), log, options).run()
@@ -88,6 +92,7 @@ class _Plan:
     begun: datetime
     folder: Path
     """Session folder, which is not there yet."""
+    warnings: tuple[str, ...]
 
 
 def _plan(options: LoopOptions) -> _Plan:
@@ -96,15 +101,19 @@ def _plan(options: LoopOptions) -> _Plan:
     _demand_libraries()
     home = (options.sessions or sessions_folder(Path.home(), os.environ)).resolve()
     tree = find_tree(options.cwd, options.apart)
+    demand_text("the folder of the project", str(tree.root / tree.cwd))
+    demand_text("--sessions-dir", str(home))
     _demand_outside(home, tree)
     demand_relative(tree, options.test_cmd)
     targets = demand_targets(tree, options.target_files)
     also = relative_paths(tree, options.also, "--also")
     if not options.allow_dirty:
         demand_clean(tree)
+    files = files_of(tree, also)
+    demand_links_inside(tree.root, files)
     begun = options.now()
     folder = home / f"{begun:%Y%m%dT%H%M%S}-{options.new_id()[:_ID_LETTERS]}"
-    return _Plan(tree=tree, targets=targets, also=also, begun=begun, folder=folder)
+    return _Plan(tree=tree, targets=targets, also=also, begun=begun, folder=folder, warnings=unreadable_names(files))
 
 
 def _demand_outside(sessions: Path, tree: UserTree) -> None:

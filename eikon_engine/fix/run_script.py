@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.analysis.junit_option import with_report
 from eikon_engine.fix.bounded_output import BoundedOutput
+from eikon_engine.fix.git import without_git
 from eikon_engine.fix.process_group import Ended, Program, run_in_group
 from eikon_engine.fix.test_run import Stream, TestRun
 
@@ -62,8 +63,8 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
 
 
 def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str]:
-    """Return the environment of tests: what names the user's tree names the copy."""
-    moved = dict(environ)
+    """Return the environment of tests: what names the user's tree names the copy, and nothing its repository."""
+    moved = without_git(environ)
     moved["PWD"] = str(order.tree / order.cwd)
     moved["GIT_CEILING_DIRECTORIES"] = str(order.tree.parent)
     paths = moved.get("PYTHONPATH")

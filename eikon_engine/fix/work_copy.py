@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixError, OutputError
 from eikon_engine.fix.git import ALONE, ask_git, git
+from eikon_engine.fix.links import text_in_copy
 from eikon_engine.fix.user_tree import UserTree, files_of
 from eikon_engine.trace.whole_file import cannot_write
 
@@ -102,7 +103,7 @@ def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkC
     Raises:
         OutputError: the copy cannot be written.
         FixError: git failed.
-        UsageError: one of `also` is not there; see `files_of`.
+        UsageError: one of `also` is not there, see `files_of`; or a link leads out of the tree.
     """
     files = files_of(tree, also)
     copy = WorkCopy(folder, tree.root)
@@ -114,7 +115,10 @@ def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkC
         for each in files:
             place = copy.root / each
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(tree.root / each, place, follow_symlinks=False)
+            if (tree.root / each).is_symlink():
+                place.symlink_to(text_in_copy(tree.root, each))
+            else:
+                shutil.copy2(tree.root / each, place, follow_symlinks=False)
     except OSError as error:
         raise OutputError(cannot_write(copy.root, error)) from error
     copy.begin()

@@ -39,27 +39,31 @@ _LONGEST: Final = 100
 """Characters of a value that are shown; the file has all of it."""
 
 
-def line_text(line: JournalLine) -> str:
-    """Write time of day, number, type and what happened, in one line."""
+def line_text(line: JournalLine, iteration: int | None = None) -> str:
+    """Write time of day, number, type and what happened, in one line.
+
+    Steps have their number in the attempt, or, in a session, that of the `iteration`, as everything else there has.
+    """
     time = line.at.strftime("%H:%M:%S.%f")[:-3]
-    what = " ".join(event_text(line.event).split())
+    what = " ".join(event_text(line.event, iteration).split())
     return printable(f"{time} {line.sequence:>5} {line.event.type:<13} {what}".rstrip())
 
 
-def event_text(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
-    """Say what happened."""
+def event_text(event: Event, iteration: int | None = None) -> str:  # noqa: C901, PLR0911, PLR0912 - one case a kind
+    """Say what happened; `iteration` is the number of the step in a session."""
     match event:
         case RunStart():
             return f"{event.kind} of {event.mission_id}: {event.mission_text}"
         case SubgoalStart():
             return f"{event.number}. {event.description} [{event.id}]"
         case ActionStart():
-            return f"{event.sequence:03d} {event.label}"
+            return f"{_number(event.sequence, iteration)} {event.label}"
         case ObservationMade():
             seen = event.observation
-            return f"{event.sequence:03d} {', '.join(page.url for page in seen.pages)}; {_requests(event)}"
+            pages = ", ".join(page.url for page in seen.pages)
+            return f"{_number(event.sequence, iteration)} {pages}; {_requests(event)}"
         case ActionTaken() | SkillUsed():
-            return _step(event)
+            return _step(event, iteration)
         case ToolCall():
             return f"{event.sequence:03d} {event.tool} {_value(event.args)}"
         case ToolResult() | CompletionGiven():
@@ -69,7 +73,7 @@ def event_text(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one case 
         case GateResultGiven():
             return f"{event.gate}: {event.word}: {event.message}"
         case DivergenceFound(divergence=found):
-            return f"{found.sequence:03d} {found.code}: {found.message}"
+            return f"{_number(found.sequence, iteration)} {found.code}: {found.message}"
         case SubgoalEnd():
             return f"{event.number}. [{event.id}]: {event.verdict or event.status}"
         case RunEnd():
@@ -78,11 +82,15 @@ def event_text(event: Event) -> str:  # noqa: C901, PLR0911, PLR0912 - one case 
             return debug_event_text(event)
 
 
-def _step(event: ActionTaken | SkillUsed) -> str:
+def _number(sequence: int, iteration: int | None) -> str:
+    return f"{sequence if iteration is None else iteration:03d}"
+
+
+def _step(event: ActionTaken | SkillUsed, iteration: int | None) -> str:
     outcome = event.outcome
     name = outcome.label if isinstance(outcome, ActionOutcome | RecordedAction) else outcome.skill
     ended = outcome.result if isinstance(outcome, RecordedAction | RecordedSkill) else outcome.verdict
-    return f"{outcome.sequence:03d} {name}: {_ended(ended)}{_took(outcome.duration_ms)}"
+    return f"{_number(outcome.sequence, iteration)} {name}: {_ended(ended)}{_took(outcome.duration_ms)}"
 
 
 def _answer(event: ToolResult | CompletionGiven) -> str:

@@ -10,10 +10,10 @@ import pytest
 import zstandard
 
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.trace.serializer import read_trace
 from tests.missions.django_admin import PASSWORD_NAME, keep_a_note
 from tests.missions.miniwob import SOLUTIONS, solve_task
+from tests.replay.conftest import replay
 from tests.sites.django_site import DJANGO_PASSWORD, DJANGO_USER, serve_django
 from tests.sites.miniwob_site import serve_miniwob
 
@@ -49,9 +49,8 @@ class Recorded:
         return self.folder / "artifacts"
 
     def replay(self) -> ReplayOutcome:
-        """Replay through the public door."""
-        options = ReplayOptions(artifacts_dir=self.artifacts, secrets=self.secrets)
-        return ReplayEngine(options).replay(self.bundle)
+        """Replay in a browser that others used."""
+        return replay(self.bundle, self.artifacts, secrets=self.secrets)
 
 
 def record(

@@ -58,6 +58,33 @@ def test_target_in_open_shadow_trees(desk: Desk) -> None:
     assert [ancestor.tag for ancestor in performed.identity.ancestors[:3]] == ["x-b", "div", "x-a"]
 
 
+@pytest.mark.parametrize(
+    ("selector", "code"),
+    [
+        ("#outside", None),
+        ("#inside", None),
+        ("#deep", None),
+        ("b", "target-ambiguous"),
+        (".same", "target-ambiguous"),
+        ("div b", "target-ambiguous"),
+        ("#nowhere", "target-missing"),
+        ("#host #nowhere", "target-missing"),
+    ],
+)
+def test_targets_are_counted_in_and_out_of_shadow_trees(desk: Desk, selector: str, code: str | None) -> None:
+    """Together, however the selector is written, and wherever it matches."""
+    desk.show(
+        "<b id=outside class=same>1</b><x-a id=host></x-a><script>"
+        "const root = host.attachShadow({mode: 'open'});"
+        "root.innerHTML = '<div><b id=inside class=same>2</b><x-b></x-b></div>';"
+        "root.querySelector('x-b').attachShadow({mode: 'open'}).innerHTML = '<b id=deep>3</b>'</script>"
+    )
+
+    performed = desk.do(Click(target=at(selector), timeout_ms=100))
+
+    assert (performed.error.code if performed.error else None) == code
+
+
 def test_slotted_target_is_hit_through_its_slot(desk: Desk) -> None:
     """What is shown in a slot belongs to the document."""
     desk.show(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.replay.many import replay_many
 from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 from tests.missions.torture import torture
+from tests.replay.shared_browsers import SHARED
 from tests.sites.torture import ITEMS, serve_torture
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ async def record(folder: Path, page: str, *, clock: str = "stepped") -> None:
             await torture(mission, site.url, upload, items=items)
 
 
-async def outcome_of(bundle: Path) -> ReplayOutcome:
+def outcome_of(bundle: Path) -> ReplayOutcome:
     """Replay a bundle; the benchmark does so many times, several at once."""
-    (done,) = await replay_many(open_bundle(bundle), [ReplayOptions(artifacts_dir=bundle.parent / "run")])
+    done = SHARED.replay(open_bundle(bundle), ReplayOptions(artifacts_dir=bundle.parent / "run"))
     assert done.error is None
     return done.outcome
 
@@ -46,7 +46,7 @@ def test_everything_on_a_page_replays_as_recorded(tmp_path: Path, page: str) -> 
     """Record a page of the torture site, stop the server, and find its replay faithful, with nothing missed."""
     asyncio.run(record(tmp_path / "bundle", page))
 
-    outcome = asyncio.run(outcome_of(tmp_path / "bundle"))
+    outcome = outcome_of(tmp_path / "bundle")
 
     assert (outcome.verdict, outcome.reasons, outcome.network.misses) == ("faithful", (), ())
 
@@ -56,6 +56,6 @@ def test_a_recording_in_natural_time_replays_alike(tmp_path: Path, page: str) ->
     """What came while the page's clock ran by itself comes at its moment again, or when the page stands still."""
     asyncio.run(record(tmp_path / "bundle", page, clock="natural"))
 
-    outcome = asyncio.run(outcome_of(tmp_path / "bundle"))
+    outcome = outcome_of(tmp_path / "bundle")
 
     assert (outcome.verdict, outcome.reasons) == ("faithful", ())

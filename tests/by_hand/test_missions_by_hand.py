@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from playwright.async_api import Error
 
-from eikon_engine import ReplayEngine, ReplayOptions
 from eikon_engine.certify.options import CertifyOptions
 from eikon_engine.trace.actions import Action, Fill, SecretRef
 from tests.by_hand.person import actions_of, begin_subgoal, record, type_into
 from tests.missions.shop import SHOP_PASSWORD
+from tests.replay.conftest import replay
 from tests.sites.shop import serve_shop
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ def kinds(actions: list[Action]) -> list[str]:
 
 def is_faithful(bundle: Path, artifacts: Path) -> bool:
     """Replay sealed, with the password."""
-    options = ReplayOptions(secrets={"PASSWORD": SHOP_PASSWORD}, artifacts_dir=artifacts)
-    return ReplayEngine(options).replay(bundle).verdict == "faithful"
+    return replay(bundle, artifacts).verdict == "faithful"
 
 
 async def order(page: Page) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -21,6 +23,7 @@ from tests.debug.conftest import PASSING, TRACES, say, wait_for
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import FrameType
 
     from tests.debug.conftest import Session
 
@@ -93,6 +96,21 @@ def test_a_damaged_session_is_listed_all_the_same(tmp_path: Path) -> None:
     assert first.startswith("s1  unreadable: ")
 
 
+def test_a_session_without_its_file_is_listed_all_the_same(tmp_path: Path) -> None:
+    """What is lost is told; a folder that was never one of a session is none."""
+    folder = made(tmp_path, "s1")
+    with held_lock(folder.lock):
+        folder.session.unlink()
+    (tmp_path / "notes").mkdir()
+
+    said = say("debug", "sessions", "--sessions-dir", str(tmp_path))
+
+    (listed,) = said.out.splitlines()
+    assert said.status == 0
+    assert listed.startswith("s1  unreadable: ")
+    assert "session.json: wanted a debug session, found No such file" in listed
+
+
 def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
     """Whoever waits does so for as long as it was told to, or until the process is gone."""
     folder = made(tmp_path, "s1")
@@ -102,6 +120,27 @@ def test_an_answer_that_does_not_come_is_told(tmp_path: Path) -> None:
 
     assert said.status == 69
     assert "within 0.05 s, found none" in said.err
+
+
+def test_who_stops_waiting_is_told_that_the_command_stays(tmp_path: Path) -> None:
+    """Ctrl-C ends the waiting, and takes nothing back."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    folder = made(tmp_path, "s1")
+    folder.events.touch()
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.5)
+    try:
+        with held_lock(folder.lock):
+            said = say("debug", "pause", "--sessions-dir", str(tmp_path))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+    assert (said.status, '"pause"' in folder.commands.read_text()) == (130, True)
+    assert "stopped by the user while an answer was waited for; the command stays given" in said.err
 
 
 def test_the_folder_of_sessions_is_found() -> None:
@@ -121,6 +160,20 @@ def test_a_session_belongs_to_its_user_alone(tmp_path: Path) -> None:
     assert {path.stat().st_mode & 0o777 for path in (folder.root, folder.root.parent)} == {0o700}
 
 
+def test_no_file_of_a_session_is_for_others(at_start: Session) -> None:
+    """A copy of the folder shows nobody what pages showed."""
+    at_start.good("step")
+    at_start.good("checkpoint", "create")
+    at_start.good("inspect")
+    at_start.good("branch", "create", "private")
+
+    below = tuple(at_start.folder.rglob("*"))
+    assert {"session.json", "events.jsonl", "timeline.json", "trace.json", "inspections"} <= {
+        each.name for each in below
+    }
+    assert [each for each in below if each.stat().st_mode & 0o077] == []
+
+
 def test_commands_are_read_in_pieces() -> None:
     """Lines of any cut come whole; empty lines are nothing."""
     data = line(Pause(), "a") + b"\n" + line(Resume(), "b")
@@ -138,6 +191,7 @@ def test_commands_are_read_in_pieces() -> None:
         (b"\xff\xfe", "wanted one command as JSON, found"),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"fly"}}', 'found the string "fly"'),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"step","count":0}}', "1 or more"),
+        (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"inspect","page":-1}}', "0 or more"),
         (b'{"id":"a","at":"2026-01-23T12:00:00Z","command":{"type":"pause"},"x":1}', "x: this field is unknown"),
         (b"[" * 5000, "wanted one command"),
         (b"x" * (LONGEST_LINE + 1), "a line of more than"),
@@ -219,12 +273,38 @@ def test_a_session_that_cannot_be_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_of_sessions_that_cannot_be_is_told_before_a_browser_starts(tmp_path: Path) -> None:
+    """One line that says what is in the way."""
+    taken = tmp_path / "taken"
+    taken.touch()
+    no_browser = ("debug", "start", "--trace", str(PASSING), "--browser-path", "/nowhere/chrome")
+
+    for folder in (taken, taken / "below"):
+        said = say(*no_browser, "--sessions-dir", str(folder))
+        assert (said.status, said.out) == (2, "")
+        assert f"--sessions-dir {folder}: wanted a folder, found the file {taken}; choose another" in said.err
+
+    assert list(tmp_path.iterdir()) == [taken]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_of_sessions_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """It stays as it was."""
+    tmp_path.chmod(0o500)
+
+    said = say("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path / "sessions"))
+
+    tmp_path.chmod(0o700)
+    assert said.status == 2
+    assert f"wanted a folder that can be written, found that {tmp_path} cannot" in said.err
+
+
 def test_a_name_is_used_once(shop: Session) -> None:
     """The session that has it goes on undisturbed."""
     said = say("debug", "start", "--trace", str(PASSING), "--session", "s1", "--sessions-dir", str(shop.parent))
 
     assert said.status == 2
-    assert "s1" in said.err
+    assert said.err.startswith("eikon: --session s1: wanted a new id, found one that is taken by ")
     assert json.loads((shop.folder / "session.json").read_text())["pid"] == shop.process.pid
 
 

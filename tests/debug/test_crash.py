@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,7 +17,6 @@ from tests.debug.conftest import DEADLINE_S, PASSING, Session, eikon_process, sa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +123,53 @@ def test_a_session_is_ended_by_a_signal(tmp_path: Path) -> None:
     assert (end.how, end.ended_early) == ("interrupted", "stopped by SIGTERM")
     assert say("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  ended, main at ")
     assert "Traceback" not in "".join(running.started)
+
+
+@pytest.mark.parametrize("while_it", ["paused", "action"])
+def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: str) -> None:
+    """What stops the whole group of processes, as `timeout` does, ends it in order, too: one line, and no noise."""
+    command = (sys.executable, "-m", "eikon_engine", "debug", "start", "--trace", str(PASSING), "--session", "s1")
+    options = ("--sessions-dir", str(tmp_path), *(("--run",) if while_it == "action" else ()))
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    process = subprocess.Popen([*command, *options], text=True, start_new_session=True, **both)
+    events = tmp_path / "s1" / "events.jsonl"
+    while not events.exists():
+        assert process.poll() is None
+        os.sched_yield()
+    wait_for(events, while_it)
+    os.killpg(process.pid, signal.SIGTERM)
+    out, _ = process.communicate(timeout=DEADLINE_S)
+
+    assert process.returncode == 130, out
+    assert out.splitlines()[-1] == "eikon: the session was stopped by SIGTERM; its files stay (code interrupted)"
+    assert "never retrieved" not in out
+    assert "Traceback" not in out
+
+
+def test_a_session_whose_browser_dies_ends_at_once(tmp_path: Path) -> None:
+    """With one line, whether or not somebody asks for it; it is listed as crashed, as one that was killed."""
+    with session(tmp_path, "--parked", "0") as running:
+        running.good("step", "2")
+        _kill_browser_of(running.process.pid)
+        status = running.process.wait(timeout=DEADLINE_S)
+        end = running.events("run_end")[-1]
+
+    assert status == 69
+    assert running.started[-1].startswith("eikon: the browser went away; all pages went with it")
+    assert (end.how, end.ended_early) == ("failed", "the browser went away; all pages went with it")
+    assert say("debug", "sessions", "--sessions-dir", str(tmp_path)).out.startswith("s1  crashed, main at 2 of 29")
+
+
+def _kill_browser_of(ancestor: int) -> None:
+    """Kill all processes of the browser below a process."""
+    below, found = {ancestor}, []
+    for each in sorted((path for path in Path("/proc").iterdir() if path.name.isdigit()), key=lambda it: int(it.name)):
+        with suppress(OSError):
+            name, _, rest = (each / "stat").read_text().partition("(")[2].rpartition(")")
+            if int(rest.split()[1]) in below:
+                below.add(int(each.name))
+                if "chrom" in name or "headless" in name:
+                    found.append(int(each.name))
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.debug.event_replay import EventReplay, parse_speed
-from eikon_engine.outcome.debug_events import BreakpointContext, BreakpointHit, BreakpointNamed, Paused, Rewound
+from eikon_engine.debug.numbering import Numbering
+from eikon_engine.errors import UsageError
+from eikon_engine.outcome.debug_events import (
+    BreakpointContext,
+    BreakpointHit,
+    BreakpointNamed,
+    Paused,
+    Resumed,
+    Rewound,
+)
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import ActionStart, JournalLine, Note, RunEnd, RunStart
 from eikon_engine.outcome.read_events import ReadLine
@@ -104,7 +113,15 @@ def test_a_replay_starts_from_an_iteration() -> None:
     """What belongs to earlier steps is left out."""
     assert told(EventReplay(from_iteration=2), SESSION)[0] == [5, 6, 7]
     assert told(EventReplay(from_sequence=6), SESSION)[0] == [6, 7]
-    assert told(EventReplay(from_iteration=9), SESSION)[0] == []
+
+
+@pytest.mark.parametrize("late", [EventReplay(from_iteration=4), EventReplay(from_sequence=8)])
+def test_a_replay_from_beyond_the_end_is_refused(late: EventReplay) -> None:
+    """It says how much there is; a filter that lets nothing through is no error."""
+    with pytest.raises(UsageError, match=r"found a recording of 3 steps and 7 events; begin earlier"):
+        told(late, SESSION)
+
+    assert told(EventReplay(types=frozenset({"action"})), SESSION) == ([], [])
 
 
 def test_iterations_follow_a_session_that_went_back() -> None:
@@ -128,6 +145,23 @@ def test_iterations_follow_a_session_that_went_back() -> None:
     lines = session_of(step(1), back, step(1), hit, step(2))
 
     assert told(EventReplay(from_iteration=2), lines)[0] == [4, 5]
+
+
+def test_steps_are_numbered_by_iteration(tmp_path: Path) -> None:
+    """The number a step is told with is the one that a breakpoint takes, from whichever event somebody looks on."""
+    second = ActionStart(subgoal="t", sequence=1, action="click", label="click elsewhere")
+    with EventLog(tmp_path, lambda: START) as log:
+        for event in (SESSION[0].lines[0].event, step(1), step(2), second):
+            log.take(event)
+
+    said = say("debug", "replay", str(tmp_path), "--sessions-dir", str(tmp_path / "none"), "--from-iteration", "3")
+
+    line = JournalLine(sequence=4, at=START, event=second)
+    resumed = JournalLine(sequence=4, at=START, event=Resumed(how="step", branch="main", iteration=8))
+    numbering = Numbering(tmp_path / "events.jsonl")
+    assert "action_start  003 click elsewhere" in said.out
+    assert Numbering(tmp_path / "events.jsonl").of(line) == 3
+    assert [numbering.of(each) for each in (resumed, line)] == [8, 9]
 
 
 def test_a_bundle_is_told_as_events(tmp_path: Path) -> None:

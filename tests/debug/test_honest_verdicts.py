@@ -211,7 +211,7 @@ def test_a_branch_without_the_last_step_is_not_faithful(ways: Ways) -> None:
     shown = ways.skipped_last
 
     assert (shown.stand["verdict"], shown.stand["next"]) == ("unverifiable", None)
-    assert "* last: 2 of 2, unverifiable (1 step of the recording left out)" in shown.branches
+    assert "* last: 2 of 2, unverifiable (1 step left out, with nothing done instead)" in shown.branches
     assert "- left out: navigate to " in shown.timeline.partition("● last")[2]
 
 

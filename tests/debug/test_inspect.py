@@ -192,18 +192,31 @@ def test_divergences_so_far_are_shown(opened: tuple[BlockingPortal, Lines], tmp_
 def test_pages_and_selectors_that_are_not_there_are_refused(
     opened: tuple[BlockingPortal, Lines], tmp_path: Path
 ) -> None:
-    """With what is there; where everything is asked for, the rest is still shown."""
+    """With what is there; none is taken for another one."""
     here = stand(opened, "shop_passing", 0, tmp_path)
 
-    with pytest.raises(PageMissingError, match=r"wanted page 4 .*, found open pages: 0"):
-        here.look("page", page=4)
+    for what in ("page", "storage", "all"):
+        with pytest.raises(PageMissingError, match=r"wanted page 4 .*, found open pages: 0"):
+            here.look(what, page=4)
     with pytest.raises(ActionRejectedError, match=r"looking for \[\["):
         here.find("[[")
     with pytest.raises(PageMissingError, match="wanted frame '7'"):
         here.find("p", frame="7")
-    everything = here.look(page=4)
-    assert everything.picture is not None
-    assert (everything.picture.path, everything.picture.problem) == (None, "the page is not open")
+
+
+def test_a_first_page_that_is_closed_hides_nothing_else(opened: tuple[BlockingPortal, Lines], tmp_path: Path) -> None:
+    """Where everything is asked for, and no page by name, the rest is still shown."""
+    here = stand(opened, "shop_passing", 0, tmp_path)
+    first = here.line.session.page(0)
+    assert first is not None
+    here.portal.call(here.line.session.context.new_page)
+    here.portal.call(first.close)
+
+    seen = here.look()
+
+    assert seen.picture is not None
+    assert (seen.picture.path, seen.picture.problem) == (None, "the page is not open")
+    assert seen.storage == ()
 
 
 def test_what_was_found_is_told_in_lines(opened: tuple[BlockingPortal, Lines], tmp_path: Path) -> None:

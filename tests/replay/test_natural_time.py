@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from eikon_engine.record import RecordOptions, open_recorder
-from eikon_engine.replay import ReplayOptions
-from eikon_engine.replay.many import replay_many
 from eikon_engine.trace.actions import Click, Navigate
-from eikon_engine.trace.bundle import open_bundle
 from tests.browser.desk import at
 from tests.browser.pages import Answer, redirect, serve_pages
+from tests.replay.conftest import replay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,8 +44,14 @@ def serve(site: PageSite) -> None:
     }
 
 
-async def record_and_replay(bundle: Path, page: str) -> ReplayOutcome:
+def record_and_replay(bundle: Path, page: str) -> ReplayOutcome:
     """Record a visit and a click in natural time, stop the site, replay."""
+    asyncio.run(record(bundle, page))
+    return replay(bundle, bundle.parent / "run")
+
+
+async def record(bundle: Path, page: str) -> None:
+    """Record a visit and a click in natural time."""
     with serve_pages() as site:
         serve(site)
         url = site.put(f"{PAGES[page]}<button id=b>Go</button>")
@@ -58,14 +62,12 @@ async def record_and_replay(bundle: Path, page: str) -> ReplayOutcome:
         ):
             await mission.perform(Navigate(url=url))
             await mission.perform(Click(target=at("#b")))
-    (run,) = await replay_many(open_bundle(bundle), [ReplayOptions(artifacts_dir=bundle.parent / "run")])
-    return run.outcome
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_recording_in_natural_time_replays_without_a_note(tmp_path: Path, page: str) -> None:
     """What waits for an answer whose time is still to come is not waited for in wall time."""
-    outcome = asyncio.run(record_and_replay(tmp_path / "bundle", page))
+    outcome = record_and_replay(tmp_path / "bundle", page)
 
     told = (outcome.verdict, outcome.reasons, outcome.network.notes, outcome.network.misses)
     assert told == ("faithful", (), (), ())

@@ -9,7 +9,7 @@ from eikon_engine.fix.analysis.eikon_outcome import read_outcomes
 from eikon_engine.fix.analysis.node_stack import read_stacks
 from eikon_engine.fix.analysis.output_tail import read_tail
 from eikon_engine.fix.analysis.places import Places
-from eikon_engine.fix.analysis.pytest_text import read_output
+from eikon_engine.fix.analysis.pytest_text import STOPPED_EARLY, read_output
 from eikon_engine.fix.analysis.pytest_xml import read_report
 from eikon_engine.fix.analysis.python_traceback import read_tracebacks
 from eikon_engine.fix.analysis.steady import WORKER, steady
@@ -20,6 +20,7 @@ from eikon_engine.trace.wording import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.fix.analysis.pytest_xml import Report
     from eikon_engine.fix.failure import TestFailure
     from eikon_engine.fix.step_values import TestOutput
     from eikon_engine.fix.test_run import TestRun
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 LARGEST_READ: Final = 4 << 20
 """Bytes of one output that are searched: the first and the last half of them."""
 MOST_FAILURES: Final = 200
-"""Failures that are listed; the summary counts all."""
+"""Failures that are listed; of the others the ids are, by which fixes are judged."""
 
 
 def analyse(output: TestOutput) -> Analysis:
@@ -46,23 +47,31 @@ def analyse(output: TestOutput) -> Analysis:
     session = tuple((each, "<session>") for each in {output.session.absolute(), output.session.resolve()})
     places = Places(tree=output.tree, cwd=output.tree / run.cwd, others=session)
     stdout, stderr = (steady(_text(output.session, each.file), places) for each in (run.stdout, run.stderr))
-    failures = _in_order(_failures(output, places, stdout, stderr))
+    report = _report(output, places)
+    failures = _in_order(_failures(run, report, places, (stdout, stderr)))
+    is_partial = report is not None and STOPPED_EARLY.search(stdout) is not None
     first, *others = _distinct(failures) or (read_tail(run, stdout, stderr),)
     return Analysis(
         passed=False,
         first=first,
         others=tuple(others[: MOST_FAILURES - 1]),
+        unlisted=tuple(dict.fromkeys(each.id for each in others[MOST_FAILURES - 1 :])),
+        other_tests=report.others if report is not None and is_partial else None,
         summary=_summary(run, first, 1 + len(others)),
     )
 
 
-def _failures(output: TestOutput, places: Places, stdout: str, stderr: str) -> tuple[TestFailure, ...]:
-    run = output.run
+def _report(output: TestOutput, places: Places) -> Report | None:
+    junit_xml = output.run.junit_xml
+    return None if junit_xml is None else read_report(inside(output.session, junit_xml), places)
+
+
+def _failures(run: TestRun, report: Report | None, places: Places, outputs: tuple[str, str]) -> tuple[TestFailure, ...]:
     if run.ended == "not_started":
         return ()
-    report = None if run.junit_xml is None else read_report(inside(output.session, run.junit_xml), places)
-    text = f"{stdout}\n{stderr}"
-    told = (*(report or read_output(stdout, places)), *read_outcomes(text, places))
+    stdout, text = outputs[0], "\n".join(outputs)
+    listed = () if report is None else report.failures
+    told = (*(listed or read_output(stdout, places)), *read_outcomes(text, places))
     return told or read_tracebacks(text, places) or read_stacks(text, places)
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from eikon_engine.fix.analysis.places import Places
     from eikon_engine.fix.failure import TestFailure
 
+STOPPED_EARLY: Final = re.compile(r"^!+ (?:[\w.]*Interrupted: .+|stopping after \d+ failures?) !+$", re.MULTILINE)
+"""What pytest prints where it did not come to all tests: with `-x`, `--maxfail`, or a module that cannot be read."""
 _BAR: Final = re.compile(r"^={2,} (?P<title>.+?) ={2,}$")
 _ENTRY: Final = re.compile(r"^_{2,} (?P<title>.+?) _{2,}$")
 _SUMMARY: Final = re.compile(r"^(?:FAILED|ERROR) (?P<id>\S+?\.\w+(?:::.+?)?)(?: - (?P<message>.*))?$")

@@ -6,6 +6,7 @@ Source of the form: https://docs.pytest.org/en/stable/how-to/output.html#creatin
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.analysis.pytest_entry import read_entry
@@ -24,8 +25,18 @@ _PLAIN_MESSAGE: Final = re.compile(r'^(?:collection failure|failed on (?:setup|t
 """What says nothing that the text below does not."""
 
 
-def read_report(path: Path, places: Places) -> tuple[TestFailure, ...] | None:
-    """Return the failures in the order in which they happened; None if it is no whole report."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a report tells."""
+
+    failures: tuple[TestFailure, ...]
+    """In the order in which they happened."""
+    others: tuple[str, ...]
+    """Ids of the tests that ran, or were skipped, and did not fail."""
+
+
+def read_report(path: Path, places: Places) -> Report | None:
+    """Read a report; None if it is no whole one."""
     from defusedxml import ElementTree  # noqa: PLC0415 - an extra, and only some runs have a report
     from defusedxml.common import DefusedXmlException  # noqa: PLC0415 - as above
 
@@ -35,9 +46,11 @@ def read_report(path: Path, places: Places) -> tuple[TestFailure, ...] | None:
         root = ElementTree.fromstring(path.read_bytes(), forbid_dtd=True)
     except (OSError, ValueError, ElementTree.ParseError, DefusedXmlException):
         return None
-    return tuple(
-        _failure(case, found, places) for case in root.iter("testcase") for found in case if found.tag in _KINDS
-    )
+    cases = tuple((case, [found for found in case if found.tag in _KINDS]) for case in root.iter("testcase"))
+    failures = tuple(_failure(case, each, places) for case, found in cases for each in found)
+    names = dict.fromkeys(steady(_node_id(case, places), places) for case, found in cases if not found)
+    failing = {each.id for each in failures}
+    return Report(failures=failures, others=tuple(name for name in names if name not in failing))
 
 
 def _failure(case: Element, found: Element, places: Places) -> TestFailure:

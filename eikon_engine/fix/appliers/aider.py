@@ -20,6 +20,7 @@ from eikon_engine.fix.appliers.difference import difference
 from eikon_engine.fix.appliers.hunks import read_diff
 from eikon_engine.fix.appliers.tree_before import remembered
 from eikon_engine.fix.appliers.write_files import read_bytes
+from eikon_engine.fix.git import without_git
 from eikon_engine.fix.process_group import Program, run_in_group
 from eikon_engine.fix.proposal import ReplaceText, TextFix
 from eikon_engine.outcome.printable import printable
@@ -83,7 +84,8 @@ class AiderApplier:
         return Application(applier=self.name, files=changed, diff=diff, output=output)
 
     def _run(self, fix: TextFix, tree: Path, files: tuple[str, ...]) -> str:
-        environ = dict(os.environ if self.environ is None else self.environ)
+        environ = without_git(os.environ if self.environ is None else self.environ)
+        environ["GIT_CEILING_DIRECTORIES"] = str(tree.parent)
         program = shutil.which(self.command, path=environ.get("PATH"))
         if program is None:
             message = (

@@ -11,13 +11,17 @@ from eikon_engine.errors import PatchRejectedError
 from eikon_engine.trace.bundle_path import leads_out
 
 _TEST_NAME: Final = re.compile(
-    r"test_.*\.py|.*_test\.(?:py|go)|.*\.(?:test|spec)\.[cm]?[jt]sx?"
+    r"tests?\.\w+|test[_-].*\.\w+|.*[_-]tests?\.\w+|.*[_-]spec\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs|php)"
     r"|conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|tox\.toml|noxfile\.py|pyproject\.toml|setup\.cfg"
-    r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile"
+    r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile|[Jj]ustfile|[Rr]akefile"
     r"|package\.json|(?:jest|vitest|playwright)\.config\.[cm]?[jt]s|\.mocharc\..*"
 )
 """Tests, what configures them, what starts them, and what Python runs before them."""
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__"})
+_LONGEST_NAME: Final = 230
+"""Bytes of a name; file systems take 255, and the names of temporary files beside it are longer by up to 25."""
+_LONGEST_PATH: Final = 1024
+_SHOWN: Final = 80
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,9 +39,10 @@ class Bounds:
         """Return the name of a file in its plain form.
 
         Raises:
-            PatchRejectedError: it leads out of the tree, into `.git`, through a link, to something else than a file, or
-                to a file that is not named.
+            PatchRejectedError: no file can have it; or it leads out of the tree, into `.git`, through a link, to
+                something else than a file, or to a file that is not named.
         """
+        _demand_nameable(name)
         if leads_out(name):
             raise _rejected(name, "a path inside the tree", "one that leads out")
         plain = PurePosixPath(name)
@@ -71,5 +76,17 @@ def is_test(path: PurePosixPath) -> bool:
     return bool(_TEST_NAME.fullmatch(path.name)) or any(part in _TEST_FOLDERS for part in path.parts[:-1])
 
 
+def _demand_nameable(name: str) -> None:
+    """Make sure that a file system takes a name, and that there is room for one beside it that is put in its place."""
+    try:
+        data = name.encode()
+    except UnicodeEncodeError:
+        raise _rejected(name, "the name of a file", "characters that no name can have") from None
+    if len(data) > _LONGEST_PATH or any(len(part) > _LONGEST_NAME for part in data.split(b"/")):
+        found = f"a path of {len(data)} bytes"
+        raise _rejected(name, f"up to {_LONGEST_PATH} bytes, {_LONGEST_NAME} between slashes", found)
+
+
 def _rejected(name: str, wanted: str, found: str) -> PatchRejectedError:
-    return PatchRejectedError(f"fix for {name!r}: wanted {wanted}, found {found}; nothing was changed")
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return PatchRejectedError(f"fix for {shown!r}: wanted {wanted}, found {found}; nothing was changed")

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.fix.names import is_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -24,7 +26,10 @@ _NO_SOURCE: Final = re.compile(
 
 
 def source_files(tree: Path) -> dict[str, str]:
-    """Return the texts of a tree by their names, in order; hidden, large and binary files, and links, are left out."""
+    """Return the texts of a tree by their names, in order.
+
+    Hidden, large and binary files, links, and files whose names are not UTF-8 are left out.
+    """
     found: dict[str, str] = {}
     for name in _names(tree):
         text = read_source(tree, name)
@@ -60,4 +65,5 @@ def _names(tree: Path) -> Iterator[str]:
             for name in folders
             if name not in _LEFT_OUT and not name.startswith(".") and not (here / name).is_symlink()
         )
-        yield from ((here / name).relative_to(tree).as_posix() for name in sorted(names) if may_be_shown(name))
+        found = ((here / name).relative_to(tree).as_posix() for name in sorted(names) if may_be_shown(name))
+        yield from (name for name in found if is_text(name))

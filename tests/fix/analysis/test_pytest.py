@@ -7,7 +7,7 @@ import pytest
 from eikon_engine.fix.analysis.analyse import analyse
 from eikon_engine.fix.failure import Analysis
 from eikon_engine.fix.step_values import TestOutput
-from tests.fix.analysis.running import CALCULATOR, PYTEST, ran, write
+from tests.fix.analysis.running import CALCULATOR, PYTEST, printed, ran, write
 
 ALL = f"{PYTEST} --continue-on-collection-errors"
 COLLECTION = ("tests/test_import.py", "ModuleNotFoundError: No module named 'not_there'", "tests/test_import.py", 1)
@@ -107,3 +107,14 @@ _NAMED_TYPE = '<!DOCTYPE x><testsuites><testcase name="x"><failure message="y"/>
 
 def _told(analysis: Analysis) -> tuple[tuple[str, str, str | None, int | None], ...]:
     return tuple((each.id, each.message, each.file, each.line) for each in analysis.failures)
+
+
+def test_no_failure_is_forgotten(tmp_path: Path) -> None:
+    """Of 300 failures 200 are listed, and the ids of all others are kept."""
+    lines = "".join(f"FAILED test_a.py::test_{number} - assert 0\n" for number in range(300))
+    text = f"=== short test summary info ===\n{lines}=== 300 failed in 0.10s ===\n"
+
+    analysis = printed(tmp_path, tmp_path, stdout=text)
+
+    assert len(analysis.failures) == 200
+    assert analysis.failing == {f"test_a.py::test_{number}" for number in range(300)}

@@ -28,6 +28,10 @@ from eikon_engine.fix.appliers.bounds import Bounds
         "file.py/below.py",
         "link.py",
         "linked/x.py",
+        "é" * 200 + ".py",
+        "a/" * 600 + "b.py",
+        "x" * 400,
+        "\ud83d.py",
     ],
 )
 @pytest.mark.parametrize("targets", [(), ("",), (".",)])
@@ -43,6 +47,8 @@ def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str
     "name",
     [
         *("tests/test_a.py", "test_a.py", "src/a.test.ts", "tests/data/x.json"),
+        *("shop/tests.py", "test.py", "price_test.py", "price_tests.py", "src/a.spec.ts", "a.test.mjs", "a_spec.rb"),
+        *("test.sh", "run_tests.sh", "test-a.js", "a-test.js", "PriceTest.java", "spec/a.rb"),
         *("a/conftest.py", "pytest.ini", "pyproject.toml", "package.json", "Makefile", "sitecustomize.py"),
     ],
 )

@@ -18,6 +18,7 @@ class Broken:
     answers: tuple[str, ...]
     cycles: int
     command: str = PYTEST
+    targets: tuple[str, ...] = ()
 
 
 WRONG_OPERATOR = Broken(files=PRICE_PROJECT, answers=(GOOD_FIX,), cycles=2)
@@ -90,6 +91,7 @@ SCRIPT = Broken(
     ),
     cycles=2,
     command=f"{sys.executable} app/check.py",
+    targets=("app/check.py",),
 )
 """No pytest: a script that ends in a traceback, mended by a unified diff."""
 

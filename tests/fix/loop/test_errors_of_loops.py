@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from eikon_engine.fix.appliers.aider import AiderApplier
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import GOOD_FIX, PRICE_PROJECT, everything, make_project, write
 
-FAILS = "cat price.py; exit 1"
+FAILS = "cat $(ls); exit 1"
 """A test command that fails at once, and says what a file holds."""
 
 
@@ -78,7 +79,7 @@ def test_a_tree_that_was_changed_meanwhile_is_not_written_to(project: Path, tmp_
             return GOOD_FIX
 
         seat.model.reply = edit_and_answer
-        result = seat.loop(project, test_cmd="grep -q -- '- rebate' price.py")
+        result = seat.loop(project, test_cmd="grep -qr -- '- rebate' .")
 
     assert result.notes.failure is not None
     assert (result.notes.failure.step, result.notes.failure.code) == ("fix:hand_over", "tree-changed")
@@ -91,7 +92,7 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
     with bench(tmp_path, GOOD_FIX) as seat:
         result = seat.loop(
             project,
-            test_cmd="grep -q -- '- rebate' price.py && sleep 60; exit 1",
+            test_cmd="grep -qr -- '- rebate' . && sleep 60; exit 1",
             timeout_seconds=1.0,
             max_cycles=1,
         )
@@ -106,9 +107,11 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
     ("chosen", "message"),
     [
         ({"test_cmd": "  "}, "--test-cmd: wanted a command"),
+        ({"test_cmd": "cat \udcff"}, "--test-cmd: wanted text in UTF-8"),
+        ({"target_files": ("\udcff.py",)}, "--target-file: wanted text in UTF-8"),
         ({"max_cycles": 0}, "--max-cycles: wanted 1 or more, found 0"),
-        ({"timeout_seconds": 0.0}, "--timeout: wanted more than 0 seconds, found 0"),
-        ({"timeout_seconds": float("nan")}, "--timeout: wanted more than 0 seconds"),
+        ({"timeout_seconds": 0.0}, "--timeout: wanted a number of seconds above 0, found 0"),
+        ({"timeout_seconds": float("nan")}, "--timeout: wanted a number of seconds above 0, found nan"),
         ({"target_files": ("nowhere.py",)}, "--target-file: wanted a file, found none"),
         ({"target_files": ("../sessions",)}, "--target-file: wanted a path inside"),
         ({"also": ("nowhere",)}, "--also: wanted a file or a folder"),
@@ -153,6 +156,18 @@ def test_tests_that_read_the_users_own_tree_are_told_of(project: Path, tmp_path:
     (warning,) = result.notes.warnings
     assert warning.startswith(f"the tests name price.py of {project} itself, not of the copy")
     assert f"warning: {warning}" in (seat.session / "summary.txt").read_text(encoding="utf-8")
+
+
+def test_a_name_that_is_not_utf_8_is_no_obstacle(project: Path, tmp_path: Path) -> None:
+    """Such a file is copied, and not shown to the model; a warning tells of it."""
+    (project / os.fsdecode(b"pr\xffice.py")).write_text("PRICE = 'price rebate total'\n", encoding="utf-8")
+
+    with bench(tmp_path, GOOD_FIX) as seat:
+        result = seat.loop(project, test_cmd="cat $(ls); grep -qr -- '- rebate' .", allow_dirty=True)
+
+    assert result.notes.outcome == "success"
+    (warning,) = result.notes.warnings
+    assert warning == r"1 file with a name that is not UTF-8 cannot be shown to a model: 'pr\udcffice.py'"
 
 
 def test_a_dirty_tree_is_begun_with_where_that_is_asked_for(project: Path, tmp_path: Path) -> None:

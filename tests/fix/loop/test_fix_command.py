@@ -20,7 +20,7 @@ from tests.sites.model_server import Asked, answer_text, serve_model
 
 ROOT = Path(__file__).resolve().parents[3]
 COMMAND = (sys.executable, "-c", "from eikon_engine.cli.main import main; main()", "fix")
-FAILS = "cat price.py; grep -q -- '- rebate' price.py"
+FAILS = "cat $(ls); grep -qr -- '- rebate' ."
 
 
 @pytest.fixture
@@ -70,6 +70,16 @@ def test_a_loop_prints_json(project: Path, capsys: pytest.CaptureFixture[str]) -
     [
         (("--test-cmd", "nope-nope"), 2, "eikon: system:run_script: nope-nope: wanted a command that can be run"),
         (("--test-cmd", FAILS, "--max-cycles", "0"), 2, "eikon: --max-cycles: wanted 1 or more, found 0"),
+        (
+            ("--test-cmd", FAILS, "--timeout", "inf"),
+            2,
+            "--timeout: wanted a number of seconds above 0, found inf",
+        ),
+        (
+            ("--test-cmd", FAILS, "--timeout", "nan"),
+            2,
+            "--timeout: wanted a number of seconds above 0, found nan",
+        ),
         (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1", "--model", "m"), 69, "completion-unreachable"),
         (("--test-cmd", FAILS, "--base-url", "http://127.0.0.1:9/v1"), 78, "wanted the name of a model"),
         (("--test-cmd", FAILS, "--append"), 2, "--append wants the folder of the responses"),
@@ -125,7 +135,7 @@ def test_a_killed_loop_leaves_the_tree_and_says_where_it_stood(project: Path, tm
     reached, go_on = threading.Event(), threading.Event()
     mark = tmp_path / "mark"
     os.mkfifo(mark)
-    hangs = f"grep -q -- '- rebate' price.py || exit 1; echo $$ > '{mark}'; sleep 60"
+    hangs = f"grep -qr -- '- rebate' . || exit 1; echo $$ > '{mark}'; sleep 60"
 
     def answer(_asked: Asked) -> str:
         reached.set()

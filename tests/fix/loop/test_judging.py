@@ -47,6 +47,41 @@ def test_only_fewer_of_the_same_failures_are_help(
     assert judge(analysis(*before), analysis(*after), run()) == expected
 
 
+def test_failures_that_are_too_many_to_be_listed_count() -> None:
+    """One of 300 failures is gone: what fills its place in the list is nothing new, and what is new is seen."""
+    ids = [f"t{number}" for number in range(300)]
+
+    def long(every: list[str]) -> Analysis:
+        return analysis(*every[:200]).model_copy(update={"unlisted": tuple(every[200:])})
+
+    assert judge(long(ids), long(ids[1:]), run()) == "helped"
+    assert judge(long(ids), long([*ids[1:], "other"]), run()) == "broke_more"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ((("b",), ("a",)), (("c",), ("a", "b")), "helped"),
+        ((("b",), ("a",)), (("a",), ()), "broke_more"),
+        ((("b",), ("a",)), (("c",), ("a",)), "no_help"),
+        ((("b",), ("a",)), (("b",), ("a",)), "no_help"),
+        ((("b",), ("a",)), (("c",), None), "helped"),
+        ((("m.py",), ()), (("m.py::c",), ()), "helped"),
+        ((("m.py",), ()), (("n.py::c",), ("m.py::b",)), "helped"),
+        ((("m.py",), ()), (("n.py",), ()), "no_help"),
+    ],
+)
+def test_a_run_that_stops_at_a_failure_has_tests_it_did_not_come_to(
+    before: tuple[tuple[str, ...], tuple[str, ...]],
+    after: tuple[tuple[str, ...], tuple[str, ...] | None],
+    expected: str,
+) -> None:
+    """One of them that fails now is nothing new; what failed is mended only if it ran, and what passed still has to."""
+    first, second = (analysis(*ids).model_copy(update={"other_tests": others}) for ids, others in (before, after))
+
+    assert judge(first, second, run()) == expected
+
+
 def test_a_run_that_was_cut_off_is_no_help() -> None:
     """Fewer failures count only where all could have shown."""
     assert judge(analysis("a", "b"), analysis("b"), run("timed_out", None)) == "no_help"

@@ -10,9 +10,9 @@ import pytest
 from eikon_engine.fix.summary import render_summary
 from tests.fix.loop.broken import BROKEN
 from tests.fix.loop.looping import bench
-from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, git, make_project
+from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, PYTEST, git, make_project
 
-SAYS_MENDED = "cat price.py; grep -q -- '- rebate' price.py"
+SAYS_MENDED = "cat $(ls); grep -qr -- '- rebate' ."
 """A test that is quicker than pytest."""
 GOLD = Path(__file__).parent / "gold"
 
@@ -24,7 +24,7 @@ def test_a_broken_project_is_mended(name: str, tmp_path: Path) -> None:
     project = make_project(tmp_path / name, broken.files)
 
     with bench(tmp_path, *broken.answers) as seat:
-        result = seat.loop(project, test_cmd=broken.command, max_cycles=5)
+        result = seat.loop(project, test_cmd=broken.command, target_files=broken.targets, max_cycles=5)
 
     assert (result.notes.outcome, result.notes.cycles_run) == ("success", broken.cycles)
     assert seat.model.script == []
@@ -66,6 +66,20 @@ def test_the_last_fix_is_tested_too(tmp_path: Path) -> None:
     assert (result.notes.outcome, result.notes.cycles_run) == ("success", 1)
     assert result.notes.closing_test is not None
     assert result.notes.modified_files == ("price.py",)
+
+
+def test_tests_that_stop_at_the_first_failure_lead_from_fault_to_fault(tmp_path: Path) -> None:
+    """With -x the second failure shows only when the first one is mended; the fix of the first one stays."""
+    broken = BROKEN["two_faults"]
+    project = make_project(tmp_path / "two", broken.files)
+
+    with bench(tmp_path, *broken.answers) as seat:
+        result = seat.loop(project, test_cmd=f"{PYTEST} -x", max_cycles=2)
+
+    first = result.notes.history[0]
+    assert first.verification is not None
+    assert first.verification.judgement == "helped"
+    assert (result.notes.outcome, result.notes.modified_files) == ("success", ("names.py", "words.py"))
 
 
 def test_what_helped_is_kept_where_that_is_asked_for(tmp_path: Path) -> None:

@@ -86,6 +86,10 @@ def test_the_first_line_that_fails_is_the_last_one(
         ("/task debug:loop --test_cmd=a --target_files=price.py", ("--target_files: wanted a JSON list", 2)),
         ("/task debug:loop --test_cmd=a --target_files='{}'", ("--target_files: wanted a JSON list", 2)),
         ("/task debug:loop --test_cmd=a --target_files='[1]'", ("--target_files: wanted a JSON list", 2)),
+        (
+            f"/task debug:loop --test_cmd=a --target_files='{100_000 * '['}'",
+            (f"JSON list of paths, found '{99 * '['}…;", 2),
+        ),
         ("/task debug:loop --test_cmd=a --max_cycles=three", ("--max_cycles: wanted a whole number", 2)),
         ("/task debug:loop --test_cmd=a --max_cycles=0", ("--max-cycles: wanted 1 or more", 2)),
         ("/task debug:loop --test_cmd=a --keep=yes", ("--keep: wanted true or false", 2)),

@@ -123,6 +123,18 @@ def test_paths_of_the_tree_lead_into_the_copy(tmp_path: Path, monkeypatch: pytes
     assert written(tmp_path, "stdout.txt") == "copy True\n"
 
 
+def test_tests_are_not_told_of_the_users_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begun by a hook of git, a test that asks git, or commits, does so where it stands."""
+    for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"):
+        monkeypatch.setenv(name, str(tmp_path / "original"))
+
+    run(tmp_path, "env | grep ^GIT_; git init --quiet .")
+
+    assert written(tmp_path, "stdout.txt") == f"GIT_CEILING_DIRECTORIES={tmp_path}\n"
+    assert (tmp_path / "tree" / ".git").is_dir()
+    assert list((tmp_path / "original").iterdir()) == []
+
+
 def assert_gone(process: int) -> None:
     """Expect that a process has ended; one that waits to be reaped has."""
     done = subprocess.run(["ps", "-o", "stat=", "-p", str(process)], capture_output=True, text=True, check=False)

@@ -64,7 +64,7 @@ def test_a_failure_names_its_step(tasks: TaskRegistry, tmp_path: Path) -> None:
     other = tasks.replacing(FAILS)
     project = make_project(tmp_path / "shop", PRICE_PROJECT)
 
-    options = LoopOptions(test_cmd="cat price.py; exit 1", cwd=project, sessions=tmp_path / "sessions")
+    options = LoopOptions(test_cmd="cat $(ls); exit 1", cwd=project, sessions=tmp_path / "sessions")
     result = debug_loop(options, client=EchoClient(), tasks=other)
 
     assert result.notes.failed_step == "system:get_context"

@@ -8,6 +8,7 @@ import pytest
 
 from eikon_engine.errors import DirtyTreeError, OutputError, PatchRejectedError, TreeChangedError, UsageError
 from eikon_engine.fix.hand_over import hand_over
+from eikon_engine.fix.links import demand_links_inside
 from eikon_engine.fix.user_tree import demand_clean, demand_targets, files_of, find_tree
 from eikon_engine.fix.work_copy import WorkCopy, copy_tree
 from tests.fix.loop.projects import PRICE_PROJECT, commit, everything, git, make_project, write
@@ -164,6 +165,32 @@ def test_links_are_not_made(project: Path) -> None:
 
     with pytest.raises(PatchRejectedError, match="away: wanted a change of a plain file"):
         hand_over(project, copy, copy.changes(base, copy.take()))
+
+
+@pytest.mark.parametrize("text", ["{root}/data", "../shop/data", "../../{up}/shop/data", "data"])
+def test_a_link_into_the_tree_leads_into_the_copy(project: Path, text: str) -> None:
+    """However a link names a place of the tree, what is written through it in the copy stays there."""
+    (project / "away").symlink_to(text.format(root=project, up=project.parent.name))
+    before = everything(project)
+
+    copy = copied(project, "data")
+    (copy.root / "away" / "big.csv").write_text("changed", encoding="utf-8")
+
+    assert everything(project) == before
+    assert (copy.root / "data" / "big.csv").read_text(encoding="utf-8") == "changed"
+    assert not (copy.root / "away").readlink().is_absolute()
+
+
+@pytest.mark.parametrize("text", ["/etc", "../outside", "../../nowhere", "data/../../outside"])
+def test_a_link_out_of_the_tree_is_refused(project: Path, text: str) -> None:
+    """Tests could write through it, or find nothing there; the line says which link it is."""
+    (project.parent / "outside").mkdir()
+    (project / "round").symlink_to(text)
+
+    with pytest.raises(UsageError, match="round: wanted links that stay inside"):
+        copied(project)
+    with pytest.raises(UsageError, match="round: wanted links that stay inside"):
+        demand_links_inside(project, ("price.py", "round"))
 
 
 def test_a_dirty_tree_is_refused(project: Path) -> None:

@@ -24,6 +24,7 @@ def entries(draw: st.DrawFn) -> list[CheckpointEntry]:
             iteration=minute,
             reason=draw(st.sampled_from(["manual", "automatic", "divergence"])),
             timestamp=BEGIN + timedelta(minutes=minute),
+            steps_sha256="0" * 64,
         )
         for minute in minutes
     ]
@@ -55,6 +56,7 @@ def test_twenty_are_kept_unless_told_otherwise() -> None:
             iteration=number,
             reason="automatic",
             timestamp=BEGIN + timedelta(minutes=number),
+            steps_sha256="0" * 64,
         )
         for number in range(21)
     ]

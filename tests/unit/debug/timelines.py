@@ -24,7 +24,13 @@ def checkpoint(
 ) -> CheckpointEntry:
     """Make a checkpoint."""
     return CheckpointEntry(
-        id=name, label=label, iteration=iteration, reason=reason, timestamp=THEN, is_parked=is_parked
+        id=name,
+        label=label,
+        iteration=iteration,
+        reason=reason,
+        timestamp=THEN,
+        steps_sha256="0" * 64,
+        is_parked=is_parked,
     )
 
 

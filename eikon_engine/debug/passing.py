@@ -1,0 +1,92 @@
+"""Which checkpoints a branch passes: those that its own steps led to, or lead to once more.
+
+A checkpoint is known by its number of steps, but its number alone does not say which ones: a branch that went back may
+have gone on with other steps, or after other JavaScript, while a checkpoint at which another branch begins stays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eikon_engine.debug.way import trace_sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eikon_engine.debug.timeline import Branch, CheckpointEntry, EvaluationEntry, Timeline
+    from eikon_engine.debug.way import Way
+
+
+def reachable(timeline: Timeline, branch: Branch, way: Way | None = None) -> Iterator[tuple[Branch, CheckpointEntry]]:
+    """Yield the checkpoints that the steps of a branch lead to, with their owners: its own, and those it inherits.
+
+    Before its own ones, other JavaScript may have been run. Without the way of the branch, steps are not compared.
+    """
+    for owner, entry, is_certain in _inherited(timeline, branch):
+        if way is not None and not is_certain and entry.steps_sha256 != trace_sha256(way.bundle.trace, entry.iteration):
+            continue
+        if owner.name == branch.name or is_passed(branch.evaluations, entry):
+            yield owner, entry
+
+
+def on_the_way(timeline: Timeline, branch: Branch, way: Way | None = None) -> Iterator[tuple[Branch, CheckpointEntry]]:
+    """Yield the checkpoints that are moments of a branch as it goes now, all its JavaScript up to there included."""
+    for owner, entry in reachable(timeline, branch, way):
+        if entry.evaluations == until(branch.evaluations, entry.iteration):
+            yield owner, entry
+
+
+def is_passed(evaluations: Sequence[EvaluationEntry], entry: CheckpointEntry) -> bool:
+    """Say whether a way with these evaluations came by a checkpoint; some may have been made there, after it was."""
+    here = until(evaluations, entry.iteration)
+    common = shared(here, entry.evaluations)
+    return common == len(entry.evaluations) and all(each.iteration == entry.iteration for each in here[common:])
+
+
+def left_after(branch: Branch, entry: CheckpointEntry) -> int | None:
+    """Return after how many steps a branch, as it goes now, left the way to a checkpoint of its own; None if on it."""
+    mine, its = branch.evaluations, entry.evaluations
+    common = shared(mine, its)
+    own, other = mine[common : common + 1], its[common : common + 1]
+    places = [] if entry.parted_after is None else [entry.parted_after]
+    if own and (other or own[0].iteration < entry.iteration):
+        places.append(own[0].iteration)
+    if other and (own or other[0].iteration < branch.iteration):
+        places.append(other[0].iteration)
+    return min(places, default=None)
+
+
+def holder(timeline: Timeline, owner: Branch, entry: CheckpointEntry, *, is_parted: bool | None = None) -> Branch:
+    """Return a branch whose bundle has the steps of a checkpoint: its owner, or one that begins there.
+
+    `is_parted` says whether the owner has other steps now, where the entry does not know it yet.
+    """
+    if not (entry.parted_after is not None if is_parted is None else is_parted):
+        return owner
+    return next((each for each in timeline.branches if each.fork_point == entry.id), owner)
+
+
+def until(evaluations: Sequence[EvaluationEntry], iteration: int) -> tuple[EvaluationEntry, ...]:
+    """Return those that were made up to an iteration."""
+    return tuple(each for each in evaluations if each.iteration <= iteration)
+
+
+def shared(one: Sequence[EvaluationEntry], other: Sequence[EvaluationEntry]) -> int:
+    """Return how many of the first evaluations of two ways are the same."""
+    differing = (place for place, (mine, its) in enumerate(zip(one, other, strict=False)) if mine != its)
+    return next(differing, min(len(one), len(other)))
+
+
+def _inherited(
+    timeline: Timeline, branch: Branch, *, is_certain: bool = True
+) -> Iterator[tuple[Branch, CheckpointEntry, bool]]:
+    """Yield checkpoints by their numbers, and whether their steps are certain to be those of the branch."""
+    yield from ((branch, entry, is_certain and entry.parted_after is None) for entry in branch.checkpoints)
+    parent = None if branch.parent_branch is None else timeline.branch(branch.parent_branch)
+    if parent is None:
+        return
+    begun = next((entry for entry in parent.checkpoints if entry.id == branch.fork_point), None)
+    is_still = is_certain and begun is not None and begun.parted_after is None
+    for owner, entry, is_same in _inherited(timeline, parent, is_certain=is_still):
+        if entry.iteration <= branch.fork_iteration:
+            yield owner, entry, is_same

@@ -1,0 +1,95 @@
+"""Files that decide what a test run says, beside those that are known by their names as tests.
+
+A fix that changes what the test command runs, or puts a module in the place of one that the runner imports, can make
+every test pass. So it takes a target file to let it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.fix.appliers.bounds import is_test
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+RUNNERS: Final = frozenset(
+    {
+        *("_pytest", "coverage", "doctest", "exceptiongroup", "green", "hypothesis", "iniconfig", "nose", "nose2"),
+        *("pluggy", "py", "pytest", "robot", "testtools", "tox", "unittest", "xdist"),
+    }
+)
+"""Modules of Python's test runners, and what they import; beside them all that begin with `pytest_`."""
+_INSTALLED: Final = frozenset({"node_modules", "site-packages", "dist-packages"})
+_WORD_END: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
+_MOVES: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
+
+
+def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, *, command: str, cwd: str) -> None:
+    """Make sure that a fix without target files leaves alone what decides about it.
+
+    `made` are those of the changed files that were not there before; `cwd` is where the command runs, relative to the
+    tree.
+
+    Raises:
+        PatchRejectedError: it does not.
+    """
+    for file in changed:
+        path = PurePosixPath(file)
+        if is_test(path):
+            raise _rejected(file, "a test")
+        if _is_named(path, command, cwd):
+            raise _rejected(file, "one that the test command names")
+        if _INSTALLED.intersection(path.parts):
+            raise _rejected(file, "one of an installed package")
+        shadowed = next(iter(_shadowed(path, made, tree)), None)
+        if shadowed is not None:
+            raise _rejected(file, f"one that takes the place of the module {shadowed}")
+
+
+def _is_named(path: PurePosixPath, command: str, cwd: str) -> bool:
+    """Say whether a command names a file: by its path, by a pattern, or as a module behind `-m`."""
+    words = [each for each in _WORD_END.split(command) if each]
+    named = [normpath(f"{cwd}/{each}") for each in words]
+    for flag, module in pairwise(words):
+        if flag == "-m":
+            base = normpath(f"{cwd}/{module.replace('.', '/')}")
+            named += [f"{base}.py", f"{base}/__main__.py"]
+    if any(fnmatchcase(path.as_posix(), each) for each in named):
+        return True
+    if _MOVES.isdisjoint(words):
+        return False
+    return any(path.match(each) for each in (normpath(word).lstrip("/.") for word in words) if each)
+
+
+def _shadowed(path: PurePosixPath, made: Collection[str], tree: Path) -> Iterable[str]:
+    """Yield the modules that a file is taken for, which are those of the runner, or of Python itself."""
+    for number, name in enumerate(_modules(path)):
+        if name in RUNNERS or name.startswith("pytest_"):
+            yield name
+        elif name in sys.stdlib_module_names and path.as_posix() in made:
+            package = PurePosixPath(*path.parts[:number], "__init__.py")
+            if not number or package.as_posix() in made or not (tree / package).is_file():
+                yield name
+
+
+def _modules(path: PurePosixPath) -> Iterator[str]:
+    """Yield what Python would call a file and the folders around it."""
+    if path.suffix in {".py", ".pyc", ".so"}:
+        yield from path.parts[:-1]
+        yield path.name.partition(".")[0]
+
+
+def _rejected(file: str, found: str) -> PatchRejectedError:
+    return PatchRejectedError(
+        f"fix for {file!r}: wanted a file that does not decide whether the tests pass, found {found}; name it as a "
+        "target file to let a fix change it"
+    )

@@ -1,0 +1,52 @@
+"""A command file in which somebody has left half a line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.debug.client import Client
+from eikon_engine.debug.commands import CommandLine, Pause
+from eikon_engine.debug.mailbox import CommandReader, Rejected, append_command
+from eikon_engine.debug.session_lock import held_lock
+from eikon_engine.errors import SessionError
+from eikon_engine.outcome.debug_events import CommandRejected
+from eikon_engine.outcome.event_log import EventLog
+from tests.debug.test_bad_input import NOW, made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TORN = b'{"id":"torn'
+
+
+def test_half_a_line_spoils_no_command_but_itself(tmp_path: Path) -> None:
+    """It is ended before the next command, which stands in a line of its own."""
+    path = tmp_path / "commands.jsonl"
+    path.write_bytes(TORN)
+
+    numbers = [append_command(path, CommandLine(id=name, at=NOW, command=Pause())) for name in ("a", "b")]
+
+    rejected, *read = CommandReader().feed(path.read_bytes())
+    assert isinstance(rejected, Rejected)
+    assert rejected.line == 1
+    assert [each.id for each in read if isinstance(each, CommandLine)] == ["a", "b"]
+    assert numbers == [2, 3]
+
+
+def test_who_gave_a_line_that_is_rejected_is_told(tmp_path: Path) -> None:
+    """Nobody waits for an answer that cannot come."""
+    folder = made(tmp_path, "s1")
+    folder.commands.write_bytes(TORN)
+
+    with held_lock(folder.lock), EventLog(folder.root, lambda: NOW) as log:
+        client = Client(folder=folder, new_id=lambda: _reject(log, 2))
+        with pytest.raises(SessionError, match=r"pause: .*commands\.jsonl: line 2: no command; somebody else writes"):
+            client.send(Pause(), timeout_s=20)
+
+
+def _reject(log: EventLog, line: int) -> str:
+    """Reject a line before it is written, which its client cannot tell from afterwards."""
+    log.take(CommandRejected(line=line, message="no command"))
+    return "c1"

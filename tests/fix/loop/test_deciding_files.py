@@ -1,0 +1,78 @@
+"""A fix does not decide by itself whether the tests pass."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.errors import PatchRejectedError
+from eikon_engine.fix.deciding_files import demand_undecided
+from tests.fix.loop.looping import bench
+from tests.fix.loop.projects import PRICE_PROJECT, everything, make_project, write
+
+
+def weigh(tree: Path, file: str, *, command: str = "pytest", cwd: str = ".", is_new: bool = False) -> None:
+    """Ask whether one file may be changed."""
+    demand_undecided((file,), {file} if is_new else (), tree, command=command, cwd=cwd)
+
+
+@pytest.mark.parametrize(
+    ("file", "command", "cwd"),
+    [
+        ("check.sh", "sh check.sh", "."),
+        ("check.sh", "./check.sh -v", "."),
+        ("app/check.py", "X=1 python 'check.py'", "app"),
+        ("check.sh", "sh ../check.sh", "app"),
+        ("app/check.sh", "cd app && sh check.sh", "."),
+        ("checks/a.py", "pytest checks/a.py::test_a", "."),
+        ("checks/a.sh", "for each in checks/*.sh; do sh $each; done", "."),
+        ("app/check.py", "python -m app.check", "."),
+        ("app/__main__.py", "python -m app", "."),
+        ("node_modules/jest/index.js", "npx jest", "."),
+        ("pytest.py", "pytest", "."),
+        ("src/_pytest/main.py", "pytest", "."),
+        ("pytest_extra.py", "pytest", "."),
+    ],
+)
+def test_what_the_command_runs_is_left_alone(tmp_path: Path, file: str, command: str, cwd: str) -> None:
+    """Whatever runs the tests, or is run as one, takes a target file to be changed."""
+    with pytest.raises(PatchRejectedError, match="name it as a target file"):
+        weigh(tmp_path, file, command=command, cwd=cwd)
+
+
+@pytest.mark.parametrize("file", ["json.py", "unittest/__init__.py", "src/typing.py", "app/types.py"])
+def test_a_new_file_does_not_take_the_place_of_a_module_of_python(tmp_path: Path, file: str) -> None:
+    """A folder that is no package may be one that Python imports from; a file that was there is the project's."""
+    with pytest.raises(PatchRejectedError, match="takes the place of the module"):
+        weigh(tmp_path, file, is_new=True)
+    if "unittest" not in file:
+        weigh(tmp_path, file)
+
+
+def test_a_module_of_a_package_may_be_called_as_it_likes(tmp_path: Path) -> None:
+    """It is imported by the name of its package; other files are none of the command's."""
+    write(tmp_path, {"shop/__init__.py": ""})
+
+    weigh(tmp_path, "shop/types.py", is_new=True)
+    weigh(tmp_path, "price.py", command="python check.py && pytest -k price", is_new=True)
+    weigh(tmp_path, "lib/check.py", command="python check.py")
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "command"),
+    [("check.sh", "exit 0", "sh check.sh"), ("unittest.py", "raise SystemExit(0)", "python -m unittest nowhere")],
+)
+def test_a_loop_reports_no_success_of_a_test_that_was_bent(tmp_path: Path, file: str, text: str, command: str) -> None:
+    """The fix is rejected, and nothing is changed; with the file as a target it is what was asked for."""
+    project = make_project(tmp_path / "shop", {**PRICE_PROJECT, "check.sh": "exit 1\n"})
+    find = "exit 1\n" if file == "check.sh" else ""
+    answer = f"{file}\n<<<<<<< SEARCH\n{find}=======\n{text}\n>>>>>>> REPLACE\n"
+    before = everything(project)
+
+    with bench(tmp_path, answer) as seat:
+        result = seat.loop(project, test_cmd=command)
+
+    assert result.notes.failure is not None
+    assert (result.notes.failure.step, result.notes.failure.code) == ("fix:apply", "patch-rejected")
+    assert everything(project) == before

@@ -1,0 +1,39 @@
+"""Actions as people give them by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.debug.given_action import read_action
+from eikon_engine.errors import UsageError
+from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
+
+
+def test_a_field_is_named_in_front_of_its_value() -> None:
+    """What stands there and names no field of anything is part of the text."""
+    filled = read_action("fill", ["#search", 'text={"secret":"pw"}'])
+    clicked = read_action("click", ["a[href=x]", "page=1"])
+    gone = read_action("navigate", ["http://shop/?q=pears"])
+
+    assert isinstance(filled, Fill)
+    assert isinstance(clicked, Click)
+    assert isinstance(gone, Navigate)
+    assert (filled.text, clicked.target.selector, clicked.page) == (SecretRef(secret="pw"), "a[href=x]", 1)
+    assert gone.url == "http://shop/?q=pears"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "wanted"),
+    [
+        ("fill", 'value={"secret":"pw"}', "found 'value'; there are page, target, text, timeout_ms"),
+        ("fill", "value=1", "if all of it is the text, write text=value=1"),
+        ("click", "text=Buy", "write target.selector=text=Buy"),
+        ("fly", "to=moon", "wanted one of navigate"),
+    ],
+)
+def test_a_field_that_the_action_does_not_have_is_refused(kind: str, text: str, wanted: str) -> None:
+    """It is not typed into the page; the error says how to have that done."""
+    with pytest.raises(UsageError) as refused:
+        read_action(kind, [text] if kind != "fill" else ["#search", text])
+
+    assert wanted in refused.value.message

@@ -1,0 +1,29 @@
+"""Checkpoints that a timeline does not have."""
+
+from __future__ import annotations
+
+import pytest
+
+from eikon_engine.debug.place_in_timeline import find_checkpoint
+from eikon_engine.debug.timeline import Timeline
+from eikon_engine.errors import CheckpointMissingError
+from tests.unit.debug.timelines import branch, checkpoint
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (0, "there is none"),
+        (1, "there is 'label 0'; eikon debug checkpoint list shows all"),
+        (5, "there are cp_3, 'label 4' and 3 more; eikon debug checkpoint list shows all"),
+    ],
+)
+def test_an_unknown_checkpoint_is_told_with_the_last_ones(count: int, told: str) -> None:
+    """Two are named, the others counted."""
+    made = tuple(checkpoint(f"cp_{each}", each, "" if each % 2 else f"label {each}") for each in range(count))
+    timeline = Timeline(session_id="s", mission_id="m", branches=(branch("main", checkpoints=made),))
+
+    with pytest.raises(CheckpointMissingError) as missing:
+        find_checkpoint(timeline, "nowhere", "rewind")
+
+    assert missing.value.message == f"rewind: wanted a checkpoint of the session, found 'nowhere'; {told}"
