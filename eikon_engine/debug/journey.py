@@ -125,11 +125,9 @@ class Journey:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Say why the way here is not faithful, whatever its steps showed."""
-        done, own = self.line.iteration, self._own_steps()
-        steps = [planned.step.id for planned in self.line.steps[:done]]
-        gone = [
-            each for each in self._left_out() if each.iteration <= done and not own & {*steps[each.iteration :][:1]}
-        ]
+        own, done = self._own_steps(), self.line.steps[: self.line.iteration]
+        instead = {place for place, planned in enumerate(done) if planned.step.id in own}
+        gone = [each for each in self._left_out() if each.iteration <= len(done) and each.iteration not in instead]
         return doubts_of([each.entry for each in self.line.evaluations], gone)
 
     @property
