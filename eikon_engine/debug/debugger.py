@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug import branching, commands, looking, marking, saving
@@ -85,7 +86,7 @@ class Debugger:
             case commands.BreakpointChange() | commands.BreakpointClear():
                 return self._change_breakpoints(command)
             case commands.BreakpointAdd() if command.on != "selector":
-                self.journey.table = self.journey.table.add(read_stop(command, self._places))[0]
+                self.journey.table = self.journey.table.add(read_stop(command, self._reached()))[0]
                 return self._listed()
             case _:
                 self._demand_still(command)
@@ -97,7 +98,7 @@ class Debugger:
         match command:
             case commands.BreakpointAdd():
                 await demand_selector(journey.line.session, str(command.value or ""))
-                journey.table = journey.table.add(read_stop(command, self._places))[0]
+                journey.table = journey.table.add(read_stop(command, self._reached()))[0]
                 await journey.look_for_selectors()
                 return self._listed()
             case commands.Inspect():
@@ -201,6 +202,11 @@ class Debugger:
             change = {"remove": table.remove, "enable": table.enable, "disable": table.disable}[command.change]
             self.journey.table = change(command.id)
         return self._listed()
+
+    def _reached(self) -> Places:
+        """Return what breakpoints may name: the steps of the longest way there is."""
+        longest = max(branch.step_count for branch in self.journey.timeline.branches)
+        return replace(self._places, iterations=max(self._places.iterations, longest))
 
     def _listed(self) -> Listed:
         return Listed(breakpoints=tuple(each.listed for each in self.journey.table.breakpoints))

@@ -68,9 +68,13 @@ def begin_going(journey: Journey, command: Resume | Step | NextSubgoal | RunTo) 
 async def go(journey: Journey, going: Going, marking: Marking, is_stopped: Callable[[], bool]) -> Stand:
     """Do steps until the goal, a breakpoint, the end, or a wish of somebody; return where the session stands then.
 
-    The step before which the session stands is done in any case: it has stopped there already.
+    A breakpoint on the step before which the session stands stops it once, unless that step is what was asked for: it
+    has stopped nothing there if the session began, was rewound or switched there, or the breakpoint was added since.
     """
     journey.tell(Resumed(how=going.command.type, branch=journey.active.name, iteration=journey.line.iteration))
+    hits = _hits_before(journey)
+    if hits and going.command.type != "step":
+        return journey.pause("breakpoint", _detail(hits))
     while True:
         planned = journey.line.next
         assert planned is not None  # noqa: S101 - the loop ends at the end
@@ -110,7 +114,10 @@ def _hits_before(journey: Journey) -> tuple[Hit, ...]:
     planned = journey.line.next
     if planned is None:
         return ()
-    return _counted(journey, check_before(journey.table, planned, journey.line.sight.observation))
+    found = check_before(journey.table, planned, journey.line.sight.observation)
+    hits = tuple(hit for hit in found if (planned.step.id, hit.breakpoint.id) not in journey.stopped_before)
+    journey.stopped_before = frozenset((planned.step.id, hit.breakpoint.id) for hit in found)
+    return _counted(journey, hits)
 
 
 def _counted(journey: Journey, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:

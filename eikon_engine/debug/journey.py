@@ -8,16 +8,19 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import trace_sha256 as whole_trace_sha256
+from eikon_engine.debug.branches.departure import left_out
 from eikon_engine.debug.branches.failed import failed_steps
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.doubts import doubts_of
 from eikon_engine.debug.parked import parked_checkpoints
 from eikon_engine.debug.passing import holder
 from eikon_engine.debug.results import Stand
 from eikon_engine.debug.selector_watch import look_for
 from eikon_engine.debug.step_fields import bundle_path
-from eikon_engine.debug.timeline import Branch, StepEntry, Timeline
+from eikon_engine.debug.timeline import Branch, LeftOutEntry, StepEntry, Timeline
 from eikon_engine.debug.way import steps_of, trace_sha256
 from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH, Paused
@@ -74,12 +77,15 @@ class Journey:
                     name=MAIN_BRANCH,
                     created=now(),
                     bundle=str(line.bundle.root.absolute()),
+                    trace_sha256=whole_trace_sha256(trace),
                     step_count=line.step_count,
                 ),
             ),
         )
         self.put_in = 0
         """Number of the last of the next steps that were put in by hand: what is put in comes behind it."""
+        self.stopped_before: frozenset[tuple[str, str]] = frozenset()
+        """Ids of the step that comes next and of the breakpoints on it that have stopped the session here."""
         self.reason: PauseReason = "start"
         self.detail = ""
         self._log: EventLog | None = None
@@ -119,9 +125,19 @@ class Journey:
         return None if planned is None else step_label(planned.step)
 
     @property
+    def doubts(self) -> tuple[str, ...]:
+        """Say why the way here is not faithful, whatever its steps showed."""
+        own, done = self._own_steps(), self.line.steps[: self.line.iteration]
+        instead = {place for place, planned in enumerate(done) if planned.step.id in own}
+        gone = [each for each in self._left_out() if each.iteration <= len(done) and each.iteration not in instead]
+        return doubts_of([each.entry for each in self.line.evaluations], gone)
+
+    @property
     def verdict(self) -> Verdict | None:
         """Return what the branch has come to so far; None before the first step."""
-        return worst(self._verdicts()) if self.line.outcomes else None
+        doubted: tuple[Verdict, ...] = ("unverifiable",) if self.doubts else ()
+        verdicts = (*self._verdicts(), *doubted)
+        return worst(verdicts) if verdicts else None
 
     @property
     def stand(self) -> Stand:
@@ -134,6 +150,7 @@ class Journey:
             reason=self.reason,
             detail=self.detail,
             verdict=self.verdict,
+            doubts=self.doubts,
         )
 
     def keep(self, timeline: Timeline) -> None:
@@ -192,6 +209,8 @@ class Journey:
 
     def stand_at(self, line: Line, name: str) -> None:
         """Go on with another line, on the branch of that name; what it did after that place is not its any more."""
+        if line.iteration != self.line.iteration:
+            self.stopped_before = frozenset()
         self.line = line
         self.put_in = 0
         self.timeline = self.timeline.model_copy(update={"active_branch": name})
@@ -239,10 +258,17 @@ class Journey:
                 "step_count": line.step_count,
                 "steps": tuple(self._entries(fork)),
                 "evaluations": tuple(each.entry for each in line.evaluations),
+                "left_out": self._left_out(),
+                "doubts": self.doubts,
                 "checkpoints": tuple(self._parted(each) for each in self.active.checkpoints),
                 "verdict": self.verdict if line.next is None else None,
             }
         )
+
+    def _left_out(self) -> tuple[LeftOutEntry, ...]:
+        branch = None if self.walk is None else self.walk.branch
+        gone = () if branch is None else left_out(branch.origin, branch.trace)
+        return tuple(LeftOutEntry(iteration=each.iteration, id=each.id, label=each.label) for each in gone)
 
     def _parted(self, entry: CheckpointEntry) -> CheckpointEntry:
         """Note in a checkpoint before which the active branch stands whether the steps to it were changed."""
@@ -256,10 +282,16 @@ class Journey:
             parted = next((done for done, (mine, its) in enumerate(pairs) if mine != its), self.line.iteration)
         return entry.model_copy(update={"parted_after": parted})
 
+    def _own_steps(self) -> frozenset[str]:
+        """Return the ids of the steps that are not as the recording has them."""
+        if self.walk is None:
+            return frozenset()
+        operations = self.walk.branch.file.patch.operations
+        return self.walk.elsewhere | {each.action for each in operations if isinstance(each, SetObservation)}
+
     def _entries(self, fork: int) -> Iterator[StepEntry]:
         """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
-        operations = self.walk.branch.file.patch.operations if self.walk is not None else ()
-        learnt = {each.action for each in operations if isinstance(each, SetObservation)}
+        new = self._own_steps()
         done = zip(self.line.steps, self._verdicts(), strict=False)
         for planned, verdict in islice(done, fork, None):
             yield StepEntry(
@@ -267,7 +299,7 @@ class Journey:
                 id=planned.step.id,
                 label=step_label(planned.step),
                 verdict=verdict,
-                is_new=planned.step.id in learnt,
+                is_new=planned.step.id in new,
             )
 
     def _verdicts(self) -> tuple[Verdict, ...]:

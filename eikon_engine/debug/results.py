@@ -24,6 +24,8 @@ class Stand(Record):
     detail: str = ""
     verdict: Verdict | None
     """What the branch has come to so far; None before the first step."""
+    doubts: tuple[str, ...] = ()
+    """Why that is not faithful to the recording, whatever the steps showed."""
 
     def __str__(self) -> str:
         """Read as one line."""
@@ -31,7 +33,8 @@ class Stand(Record):
         so_far = (
             f", {self.verdict} so far" if self.verdict and self.next else f", {self.verdict}" if self.verdict else ""
         )
-        place = f"{self.branch} at {self.iteration} of {self.step_count}{so_far} ({why})"
+        doubts = f": {'; '.join(self.doubts)}" if self.doubts else ""
+        place = f"{self.branch} at {self.iteration} of {self.step_count}{so_far}{doubts} ({why})"
         return f"{place}; next: {self.next}" if self.next else f"{place}; all steps are done"
 
 

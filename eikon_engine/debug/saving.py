@@ -15,6 +15,7 @@ from eikon_engine.errors import BranchError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 
 if TYPE_CHECKING:
+    from eikon_engine.certify.certification import CertificationReport
     from eikon_engine.debug.commands import BranchSave
     from eikon_engine.debug.journey import Journey
 
@@ -39,5 +40,10 @@ async def save(journey: Journey, command: BranchSave) -> Saved:
     replay = journey.lines.replay
     options = CertifyOptions(browser_path=replay.browser_path, secrets=replay.secrets, variables=replay.variables)
     report = await save_trace(branch, output, options)
-    found = tuple(report.notes) if report.accepted else (f"not certified: {report.status}; eikon certify tells why",)
-    return Saved(path=str(output), lines=(f"{output}: a bundle of its own, {report.status}", *found))
+    return Saved(path=str(output), lines=told_of_trace(output, report))
+
+
+def told_of_trace(output: Path, report: CertificationReport) -> tuple[str, ...]:
+    """Say what became of a branch that was saved as a bundle, for people."""
+    found = report.notes if report.status == "certified" else ("without a certificate: eikon certify tells why",)
+    return (f"{output}: a bundle of its own, {report.status}", *found)

@@ -8,15 +8,17 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from eikon_engine.debug.asked import Told
-from eikon_engine.debug.branches.branch import open_branch
+from eikon_engine.debug.branches.branch import open_branch, trace_sha256
 from eikon_engine.debug.branches.diff import diff_ways
 from eikon_engine.debug.branches.diff_text import render_branch_diff
 from eikon_engine.debug.checkpoint import checkpoint_file, read_checkpoint, screenshot_file
+from eikon_engine.debug.doubts import doubts_of
 from eikon_engine.debug.passing import holder
 from eikon_engine.debug.place_in_timeline import demand_branch, find_checkpoint
 from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.timeline_svg import draw_timeline
 from eikon_engine.debug.timeline_text import render_timeline
+from eikon_engine.errors import SessionError
 from eikon_engine.outcome.debug_events import MAIN_BRANCH
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.whole_file import write_whole
@@ -57,6 +59,7 @@ def told_checkpoints(folder: SessionFolder) -> Told:
     lines = [
         f"{entry.id}  {branch.name} at {entry.iteration}, {entry.reason}"
         + (f"  {entry.label!r}" if entry.label else "")
+        + "".join(f"  {doubt}" for doubt in doubts_of(entry.evaluations, ()))
         for branch, entry in every
     ]
     return Told("".join(f"{line}\n" for line in lines) or "no checkpoints\n", rows)
@@ -106,6 +109,7 @@ def told_diff(folder: SessionFolder, one: str, other: str) -> Told:
 
     Raises:
         BranchError: one is not there.
+        SessionError: one was changed by somebody else.
         TraceError: the bundle of one cannot be read.
     """
     timeline = folder.read_timeline()
@@ -130,9 +134,23 @@ def _branch_line(branch: Branch, *, is_active: bool) -> str:
     begun = "" if branch.parent_branch is None else f", from {branch.parent_branch} at {branch.fork_point}"
     live = ", live" if branch.is_live else ""
     verdict = f", {branch.verdict}" if branch.verdict else ""
-    return f"{'*' if is_active else ' '} {branch.name}: {branch.iteration} of {branch.step_count}{verdict}{begun}{live}"
+    doubts = f" ({'; '.join(branch.doubts)})" if branch.doubts else ""
+    done = f"{branch.iteration} of {branch.step_count}{verdict}{doubts}"
+    return f"{'*' if is_active else ' '} {branch.name}: {done}{begun}{live}"
 
 
 def _bundle(folder: SessionFolder, branch: Branch) -> Bundle:
+    """Open the bundle of a branch.
+
+    Raises:
+        SessionError: its trace is another one than the session has.
+        TraceError: it cannot be read.
+    """
     path = bundle_path(folder, branch)
-    return open_bundle(path) if branch.name == MAIN_BRANCH else open_branch(path).bundle
+    if branch.name != MAIN_BRANCH:
+        return open_branch(path).bundle
+    bundle = open_bundle(path)
+    if branch.trace_sha256 not in {None, trace_sha256(bundle.trace)}:
+        message = f"{path}: wanted the trace with which session {folder.name} began, found one that was changed since"
+        raise SessionError(f"{message}; restore it")
+    return bundle

@@ -1,7 +1,7 @@
 """Ask the breakpoints of a session: before each step, and after it. Pure.
 
-Nothing is asked again at the place where a session stands: who goes on from a breakpoint does the step first. Hits
-carry their breakpoint with its hit counted, for `BreakpointTable.updated`.
+Whoever goes on from a breakpoint does the step first: that it has stopped the session there is for the caller to know.
+Hits carry their breakpoint with its hit counted, for `BreakpointTable.updated`.
 """
 
 from __future__ import annotations

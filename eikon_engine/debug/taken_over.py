@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
+from eikon_engine.debug.doubts import doubts_of
 from eikon_engine.debug.step_fields import bundle_path
 from eikon_engine.debug.whole_part import last_checkpoint, whole_part
 from eikon_engine.errors import OutputError, SessionError
@@ -17,6 +18,7 @@ from eikon_engine.trace.wording import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.debug.checkpoint import SavedCheckpoint
     from eikon_engine.debug.journey import Journey
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.debug.timeline import Branch, Timeline
@@ -74,11 +76,18 @@ def _take_branch(journey: Journey, timeline: Timeline, branch: Branch) -> None:
             update={
                 "iteration": begun.iteration,
                 "steps": tuple(step for step in branch.steps if step.iteration <= begun.iteration),
-                "evaluations": tuple(each.entry for each in begun.evaluations),
                 "verdict": None,
+                **_evaluated(begun, branch),
             }
         )
     journey.keep(journey.timeline.with_branch(here))
+
+
+def _evaluated(begun: SavedCheckpoint, branch: Branch) -> dict[str, object]:
+    """Return what a branch tells of JavaScript that was run by hand, as far as it has come."""
+    evaluations = tuple(each.entry for each in begun.evaluations)
+    gone = tuple(each for each in branch.left_out if each.iteration <= begun.iteration)
+    return {"evaluations": evaluations, "doubts": doubts_of(evaluations, gone)}
 
 
 def _copy(source: Path, target: Path) -> None:

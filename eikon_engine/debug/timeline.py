@@ -40,6 +40,16 @@ class EvaluationEntry(Record):
     """Without secrets."""
 
 
+class LeftOutEntry(Record):
+    """A step of the recording that a branch does not do."""
+
+    iteration: int = Field(ge=0)
+    """After how many steps of the branch it would have come."""
+    id: str
+    """Of the step in the trace of the recording."""
+    label: str
+
+
 class CheckpointEntry(Record):
     """One checkpoint; its file has the state."""
 
@@ -71,6 +81,8 @@ class Branch(Record):
     created: AwareDatetime
     bundle: str
     """Path of its bundle: below the session, or that of the recording for `main`."""
+    trace_sha256: str | None = None
+    """Of `main`: digest of the trace with which the session began; branches tell theirs in their own files."""
     parent_sha256: str | None = None
     """Digest of the parent's trace when it was forked; None for `main`."""
     is_live: bool = False
@@ -83,6 +95,10 @@ class Branch(Record):
     """Those done after the fork."""
     evaluations: tuple[EvaluationEntry, ...] = ()
     """What was run by hand on the way to where it is, the way of its parents included."""
+    left_out: tuple[LeftOutEntry, ...] = ()
+    """Steps of the recording that it does not do."""
+    doubts: tuple[str, ...] = ()
+    """Why it is not faithful to the recording, whatever its steps show."""
     checkpoints: tuple[CheckpointEntry, ...] = ()
     verdict: Verdict | None = None
     """What the branch came to; None before its end."""

@@ -11,8 +11,10 @@ from rich.text import Text
 
 from eikon_engine.debug.timeline_tree import (
     CheckpointItem,
+    EvaluationItem,
     ForkItem,
     HereItem,
+    LeftOutItem,
     StepItem,
     ToComeItem,
 )
@@ -122,6 +124,8 @@ def _branch(rows: list[Row], tree: BranchTree, depth: int, forks_at: int | None)
                     _branch(rows, fork, depth + 1, at)
             case ForkItem(tree=fork):
                 _branch(rows, fork, depth + 1, _last_of(rows, depth))
+            case EvaluationItem() | LeftOutItem():
+                rows.append(Row(sign="unverifiable", depth=depth, text=str(item), is_active=tree.is_active))
             case HereItem():
                 rows.append(Row(sign="here", depth=depth, text=str(item), is_active=tree.is_active))
             case ToComeItem():

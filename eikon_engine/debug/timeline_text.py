@@ -12,8 +12,10 @@ from rich.tree import Tree
 from eikon_engine.debug.timeline_tree import (
     MARKS,
     CheckpointItem,
+    EvaluationItem,
     ForkItem,
     HereItem,
+    LeftOutItem,
     StepItem,
     ToComeItem,
     grow,
@@ -68,6 +70,10 @@ def _add(item: Item, root: Tree) -> None:
                 _drawn(fork, below.add(_head(fork)))
         case ForkItem(tree=fork):
             _drawn(fork, root.add(_head(fork)))
+        case EvaluationItem():
+            root.add(_text(f"! {item}", "yellow"))
+        case LeftOutItem():
+            root.add(_text(f"- {item}", "yellow"))
         case HereItem():
             root.add(_text(f"▶ {item}", "bold"))
         case ToComeItem():

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
 from eikon_engine.debug.passing import left_after
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from eikon_engine.debug.timeline import Branch, CheckpointEntry, StepEntry, Timeline
+    from eikon_engine.debug.timeline import (
+        Branch,
+        CheckpointEntry,
+        EvaluationEntry,
+        LeftOutEntry,
+        StepEntry,
+        Timeline,
+    )
     from eikon_engine.outcome.outcomes import Verdict
+
+_Entry = TypeVar("_Entry", "StepEntry", "EvaluationEntry", "LeftOutEntry")
 
 MARKS: Final[dict[Verdict, str]] = {"faithful": "✓", "diverged": "✗", "unverifiable": "?"}
 """What stands for a verdict where there is little room."""
@@ -51,6 +60,28 @@ class ForkItem:
 
 
 @dataclass(frozen=True, slots=True)
+class EvaluationItem:
+    """JavaScript that was run by hand."""
+
+    evaluation: EvaluationEntry
+
+    def __str__(self) -> str:
+        """Read as what was run."""
+        return f"run by hand: {self.evaluation.expression}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutItem:
+    """A step of the recording that is not done."""
+
+    left_out: LeftOutEntry
+
+    def __str__(self) -> str:
+        """Read as what is missing."""
+        return f"left out: {self.left_out.label}"
+
+
+@dataclass(frozen=True, slots=True)
 class HereItem:
     """Where the session stands."""
 
@@ -73,7 +104,7 @@ class ToComeItem:
         return f"{counted(self.count, 'step')} to come"
 
 
-Item: TypeAlias = StepItem | CheckpointItem | ForkItem | HereItem | ToComeItem
+Item: TypeAlias = StepItem | CheckpointItem | ForkItem | EvaluationItem | LeftOutItem | HereItem | ToComeItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +121,7 @@ class BranchTree:
         branch = self.branch
         origin = "" if branch.fork_point is None else f"from {branch.parent_branch} at [{branch.fork_point}]"
         live = "live" if branch.is_live else ""
-        return ", ".join(part for part in (origin, live, "active" if self.is_active else "") if part)
+        return ", ".join(part for part in (origin, live, "active" if self.is_active else "", *branch.doubts) if part)
 
 
 def grow(timeline: Timeline) -> tuple[BranchTree, ...]:
@@ -122,26 +153,47 @@ class _Growing:
         forks = [each for each in self._left if each.parent_branch == branch.name]
         named = {each.id for each in branch.checkpoints}
         lost = [each for each in forks if each.fork_point not in named]
+        evaluations, left_out = _since_fork(branch, branch.evaluations), _since_fork(branch, branch.left_out)
         moments = {branch.iteration, *steps, *checkpoints, *(each.fork_iteration for each in lost)}
+        moments |= {*evaluations, *left_out}
         for iteration in sorted(moments):
             yield from map(StepItem, steps.get(iteration, ()))
-            for checkpoint in checkpoints.get(iteration, ()):
-                is_left = left_after(branch, checkpoint) is not None
-                yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id), is_left=is_left)
+            yield from self._moments(branch, checkpoints.get(iteration, ()), evaluations.get(iteration, ()), forks)
             for fork in lost:
                 if fork.fork_iteration == iteration and fork in self._left:
                     yield ForkItem(self._tree(fork))
+            yield from map(LeftOutItem, left_out.get(iteration, ()))
             if is_active and iteration == branch.iteration:
                 yield HereItem(branch.iteration, branch.step_count)
         if branch.step_count > branch.iteration:
             yield ToComeItem(branch.step_count - branch.iteration)
 
+    def _moments(
+        self,
+        branch: Branch,
+        checkpoints: Sequence[CheckpointEntry],
+        evaluations: Sequence[EvaluationEntry],
+        forks: list[Branch],
+    ) -> Iterator[Item]:
+        """Yield what there is between two steps: checkpoints before what was run by hand there, and behind it."""
+        behind = [each for each in checkpoints if set(each.evaluations) & set(evaluations)]
+        before = [each for each in checkpoints if each not in behind]
+        for entries, run in ((before, evaluations), (behind, ())):
+            for checkpoint in entries:
+                is_left = left_after(branch, checkpoint) is not None
+                yield CheckpointItem(checkpoint, self._forked(forks, checkpoint.id), is_left=is_left)
+            yield from map(EvaluationItem, run)
+
     def _forked(self, forks: list[Branch], checkpoint: str) -> tuple[BranchTree, ...]:
         return tuple(self._tree(each) for each in forks if each.fork_point == checkpoint and each in self._left)
 
 
-def _by_iteration(entries: Iterable[StepEntry]) -> dict[int, list[StepEntry]]:
-    found: dict[int, list[StepEntry]] = {}
+def _since_fork(branch: Branch, entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
+    return _by_iteration(each for each in entries if each.iteration >= branch.fork_iteration)
+
+
+def _by_iteration(entries: Iterable[_Entry]) -> dict[int, list[_Entry]]:
+    found: dict[int, list[_Entry]] = {}
     for each in entries:
         found.setdefault(each.iteration, []).append(each)
     return found

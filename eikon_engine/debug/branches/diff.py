@@ -13,10 +13,12 @@ from eikon_engine.trace.execution import ActionTrace, Failed
 from eikon_engine.trace.json_value import canonical_json
 from eikon_engine.trace.located import positions
 from eikon_engine.trace.outdated import without_identities
-from eikon_engine.trace.record import Record
+from eikon_engine.trace.record import FiniteJson, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydantic import JsonValue
 
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.located import Step
@@ -47,12 +49,24 @@ class PageDifference(Record):
     """Differences of the DOM for people, see `render_diff`; empty where it is the same, or no snapshot tells it."""
 
 
+class FieldDifference(Record):
+    """A field that two steps have differently."""
+
+    path: str
+    """As `eikon trace set` names it, such as `action.target.selector`."""
+    first: FiniteJson
+    """None where there is none."""
+    second: FiniteJson
+
+
 class StepDifference(Record):
     """One row of two missions that are laid beside each other."""
 
     kind: StepKind
     first: SideOfStep | None
     second: SideOfStep | None
+    fields: tuple[FieldDifference, ...] = ()
+    """What was changed of a step that both ways have."""
     pages: tuple[PageDifference, ...] = ()
     """Where both are known and their pages differ."""
 
@@ -185,7 +199,18 @@ def _pair(kind: StepKind, left: _Way, right: _Way, places: tuple[int, int]) -> S
     pages: tuple[PageDifference, ...] = ()
     if isinstance(one, ActionTrace) and isinstance(two, ActionTrace) and one.observation and two.observation:
         pages = tuple(_pages(left, right, one.observation, two.observation))
-    return StepDifference(kind=kind, first=left.side(places[0]), second=right.side(places[1]), pages=pages)
+    fields = tuple(_fields("", _told_deed(one), _told_deed(two))) if kind == "changed" else ()
+    first, second = left.side(places[0]), right.side(places[1])
+    return StepDifference(kind=kind, first=first, second=second, fields=fields, pages=pages)
+
+
+def _fields(path: str, one: JsonValue, two: JsonValue) -> Iterator[FieldDifference]:
+    """Yield the innermost fields that differ."""
+    if isinstance(one, dict) and isinstance(two, dict):
+        for name in dict.fromkeys((*one, *two)):
+            yield from _fields(f"{path}.{name}" if path else name, one.get(name), two.get(name))
+    elif one != two:
+        yield FieldDifference(path=path, first=one, second=two)
 
 
 def _pages(left: _Way, right: _Way, one: Observation | None, two: Observation | None) -> Iterator[PageDifference]:
@@ -222,9 +247,13 @@ def _requests(left: _Way, right: _Way) -> Iterator[RequestDifference]:
 
 def _deed(step: Step) -> str:
     """Return what a step does as a text: equal ones do the same."""
+    return canonical_json(_told_deed(step))
+
+
+def _told_deed(step: Step) -> JsonValue:
     if not isinstance(step, ActionTrace):
-        return canonical_json([step.skill, dict(step.parameters)])
-    return canonical_json(without_identities(step.action).model_dump(mode="json"))
+        return {"skill": step.skill, "parameters": dict(step.parameters)}
+    return {"action": without_identities(step.action).model_dump(mode="json")}
 
 
 def _result(step: Step) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydantic import JsonValue
 
     from eikon_engine.debug.branches.diff import (
         BranchDiff,
@@ -81,8 +84,14 @@ def _step(step: StepDifference) -> Iterator[str]:
             yield f"+ {_side(step.second)}"
         case _:
             yield f"{mark} {_side(step.first or step.second)}" + _other_result(step)
+    for field in step.fields:
+        yield f"{INDENT}{field.path}: {_value(field.first)} -> {_value(field.second)}"
     for page in step.pages:
         yield from _page(page, INDENT)
+
+
+def _value(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _side(side: SideOfStep | None) -> str:

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.debug.branches.branch import BRANCH_FILE, ORIGIN_FILE
+from eikon_engine.debug.branches.departure import skills_elsewhere, without_outputs
 from eikon_engine.edit.changed_copy import write_changed_copy
 from eikon_engine.edit.saved_patch import write_patch
-from eikon_engine.errors import BranchError
+from eikon_engine.errors import BranchError, OutputError
 from eikon_engine.network.store import read_network
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.bundle_path import inside
@@ -30,7 +31,8 @@ OF_BRANCHES: Final = frozenset({BRANCH_FILE, ORIGIN_FILE})
 async def save_trace(branch: Branch, output: Path, options: CertifyOptions) -> CertificationReport:
     """Write a branch to `output` as a bundle of its own, and certify it by replays.
 
-    It gets its certificate where all replays agree with what the branch showed. Else it is there all the same, without
+    What skills returned on documents to which the branch does not lead is left out: no replay is held to it. The bundle
+    gets its certificate where all replays agree with what the branch showed. Else it is there all the same, without
     one: the report says why, and `eikon certify` proposes what would mend it.
 
     Raises:
@@ -38,7 +40,8 @@ async def save_trace(branch: Branch, output: Path, options: CertifyOptions) -> C
         OutputError: something is at `output` already, or it cannot be written.
         EikonError: a replay could not come to its end.
     """
-    write_changed_copy(branch.bundle.root, branch.trace, output, leave_out=OF_BRANCHES)
+    trace = without_outputs(branch.trace, skills_elsewhere(branch.origin, branch.trace))
+    write_changed_copy(branch.bundle.root, trace, output, leave_out=OF_BRANCHES)
     bundle = open_bundle(output)
     certification = await certify(bundle, options)
     agreed = certification.report.status == "certified"
@@ -50,8 +53,11 @@ def save_patch(branch: Branch, path: Path) -> TracePatch:
 
     Raises:
         BranchError: the branch has answers that the recording does not have, and no patch can bring.
-        OutputError: the file cannot be written.
+        OutputError: something is at `path` already, or it cannot be written.
     """
+    if path.exists():
+        message = f"{path}: wanted a new file for the patch, found that something is there already; name another one"
+        raise OutputError(message)
     added = answer_count(branch.bundle) - branch.file.recorded_answers
     if added > 0:
         message = (
