@@ -203,12 +203,18 @@ def _replay(chosen: _Chosen, before: SessionFolder | None) -> ReplayOptions:
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.secret_sources import gather_secrets
 
-    variables = {**(before.read().variables if before is not None else {}), **chosen["variables"]}
-    timeout = chosen["timeout"]
+    timeout_ms = None if chosen["timeout"] is None else chosen["timeout"] * 1000
+    browser_path, variables = chosen["browser_path"], chosen["variables"]
+    if before is not None:  # what decides on what its pages have shown
+        session = before.read()
+        variables = {**session.variables, **variables}
+        timeout_ms = session.timeout_ms if timeout_ms is None else timeout_ms
+        if browser_path is None and session.browser_path is not None:
+            browser_path = Path(session.browser_path)
     return ReplayOptions(
         headless=chosen["headless"],
-        browser_path=chosen["browser_path"],
-        timeout_ms=None if timeout is None else timeout * 1000,
+        browser_path=browser_path,
+        timeout_ms=timeout_ms,
         variables=variables,
         secrets=gather_secrets(chosen["secrets"], chosen["secret_file"]),
     )

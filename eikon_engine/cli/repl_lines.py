@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from eikon_engine.cli.fix_loop import conclude, run_loop
-from eikon_engine.cli.repl_words import WORDS, Plain, TaskCall, demand_loop, read_choice, read_line
-from eikon_engine.errors import EikonError, OutputError, RequirementError
+from eikon_engine.cli.repl_words import WORDS, Plain, TaskCall, as_typed, demand_loop, read_choice, read_line
+from eikon_engine.errors import EikonError, OutputError, RequirementError, UsageError
 from eikon_engine.fix.default_tasks import LOOP_TASK, SUMMARIES
 from eikon_engine.fix.session import sessions_folder
 from eikon_engine.outcome.printable import printable
@@ -116,7 +116,10 @@ def _call(call: TaskCall, surroundings: Surroundings) -> int:
     choice = read_choice(task, call.arguments).model_copy(
         update={"model": surroundings.model, "base_url": surroundings.base_url}
     )
-    return conclude(run_loop(choice, surroundings.debug), as_json=False)
+    try:
+        return conclude(run_loop(choice, surroundings.debug), as_json=False)
+    except UsageError as error:
+        raise type(error)(as_typed(task, error.message)) from error
 
 
 def _tasks() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -98,6 +99,14 @@ def read_choice(task: LoopTask, arguments: Mapping[str, str]) -> LoopChoice:
         told = f"{first['msg'][:1].lower()}{first['msg'][1:]}"
         message = f"--{first['loc'][0]}: {told}, found {_shown(first['input'])}; correct it"
         raise UsageError(message) from error
+
+
+def as_typed(task: LoopTask, message: str) -> str:
+    """Return a message with the options of the command line called as the parameters of a task are."""
+    for parameter in task.parameters:
+        option = parameter.name.replace("_", "-").removesuffix("s" if parameter.name == "target_files" else "")
+        message = re.sub(rf"--{option}(?![\w-])", f"--{parameter.name}", message)
+    return message
 
 
 def demand_loop(name: str, tasks: Mapping[str, LoopTask]) -> LoopTask:

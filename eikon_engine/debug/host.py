@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from eikon_engine.debug.asked_breakpoint import Places, read_stop
-from eikon_engine.debug.commands import BranchSave
+from eikon_engine.debug.commands import BranchSave, BreakpointAdd
 from eikon_engine.debug.debugger import Debugger
 from eikon_engine.debug.journey import Journey
 from eikon_engine.debug.lines import LineOptions, open_lines
@@ -32,6 +32,7 @@ from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd, RunStart
 from eikon_engine.outcome.stored import InlineValue
 from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.redaction import Redactor
 from eikon_engine.trace.wall_clock import fresh_id, utc_now
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from eikon_engine.debug.commands import BreakpointAdd, CommandLine
+    from eikon_engine.debug.commands import CommandLine
     from eikon_engine.debug.lines import Lines
     from eikon_engine.debug.session_folder import SessionFolder
     from eikon_engine.outcome.events import Ending, JournalLine
@@ -85,7 +86,8 @@ class Ended:
 async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], None]) -> Ended:
     """Run a session until it is quit, or stopped by a signal; `begun` is told where its files are.
 
-    Nothing is written before the mission can begin.
+    Nothing is written before the mission can begin; where it cannot begin with what an earlier session left, nothing
+    stays.
 
     Raises:
         NetworkPartMissingError: the bundle has no recorded network to seal the session with.
@@ -106,14 +108,21 @@ async def run_session(options: SessionOptions, begun: Callable[[SessionFolder], 
         for each in options.breakpoints:
             if each.on == "selector":
                 await demand_selector(line.session, str(each.value))
-        async with _files(options, bundle) as folder:
+        has_begun = anyio.Event()
+        async with _files(options, bundle, has_begun) as folder:
             journey = Journey(folder, lines, line, options.now)
             for stop in stops:
                 journey.table = journey.table.add(stop)[0]
             await journey.look_for_selectors()
             debugger = Debugger(journey, places, options.marking)
             with EventLog(folder.root, options.now, readers=options.readers) as log:
-                return await _logged(debugger, log, options, lambda: begun(folder))
+                return await _logged(debugger, log, options, lambda: _begin(folder, has_begun, begun))
+
+
+def _begin(folder: SessionFolder, has_begun: anyio.Event, begun: Callable[[SessionFolder], None]) -> None:
+    """Take note that a session has begun, and tell of it."""
+    has_begun.set()
+    begun(folder)
 
 
 async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, begun: Callable[[], None]) -> Ended:
@@ -248,12 +257,12 @@ def _heard(lines: Lines, lost: Callable[[], None]) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[SessionFolder]:
+async def _files(options: SessionOptions, bundle: Bundle, has_begun: anyio.Event) -> AsyncIterator[SessionFolder]:
     """Keep the folder of a session, with its lock, while it runs; what was discarded goes when it ends well."""
-    begun_at = options.now()
+    begun_at, replay = options.now(), options.lines.replay
     name = options.name or session_id(begun_at, options.new_id()[:_MARK_LENGTH])
     folder = create_session_folder(options.parent, name)
-    with held_lock(folder.lock):
+    with _removed_unless(has_begun, folder), held_lock(folder.lock):
         session = SessionFile(
             id=name,
             mission_id=bundle.trace.mission_id,
@@ -262,9 +271,13 @@ async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[Sessi
             trace_id=bundle.trace.id,
             started_at=begun_at,
             pid=os.getpid(),
-            headless=options.lines.replay.headless,
-            variables=dict(options.lines.replay.variables),
+            headless=replay.headless,
+            variables=dict(replay.variables),
+            timeout_ms=replay.timeout_ms,
+            browser_path=None if replay.browser_path is None else str(replay.browser_path.absolute()),
+            breakpoints=_without_secrets(options.breakpoints, Redactor(replay.secrets)),
             checkpoint_interval=options.marking.interval,
+            keep_checkpoints=options.marking.policy.automatic,
             parked=options.lines.parked,
             from_session=str(options.from_session.root) if options.from_session else None,
         )
@@ -280,9 +293,26 @@ async def _files(options: SessionOptions, bundle: Bundle) -> AsyncIterator[Sessi
         shutil.rmtree(folder.discarded, ignore_errors=True)
 
 
+def _without_secrets(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor) -> tuple[BreakpointAdd, ...]:
+    """Return breakpoints as they may be written down."""
+    plain = [redactor.redact_texts(each.model_dump(mode="json")) for each in breakpoints]
+    return tuple(BreakpointAdd.model_validate(each) for each in plain)
+
+
 def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
     """Say that somebody ended the session: by a command, or by a signal."""
     write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
+
+
+@contextmanager
+def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[None]:
+    """Leave nothing of a session that could not begin: its name is free for another try."""
+    try:
+        yield
+    except BaseException:
+        if not has_begun.is_set():
+            shutil.rmtree(folder.root, ignore_errors=True)
+        raise
 
 
 def _named(number: signal.Signals) -> tuple[str, ...]:

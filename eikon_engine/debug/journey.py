@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from contextlib import aclosing
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.branch import trace_sha256 as whole_trace_sha256
 from eikon_engine.debug.branches.departure import left_out
+from eikon_engine.debug.branches.failed import failed_steps
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.breakpoints import BreakpointTable
 from eikon_engine.debug.checkpoint import checkpoint_file, delete_checkpoint, read_checkpoint
@@ -134,7 +136,7 @@ class Journey:
     def verdict(self) -> Verdict | None:
         """Return what the branch has come to so far; None before the first step."""
         doubted: tuple[Verdict, ...] = ("unverifiable",) if self.doubts else ()
-        verdicts = (*map(verdict_of, self.line.outcomes), *doubted)
+        verdicts = (*self._verdicts(), *doubted)
         return worst(verdicts) if verdicts else None
 
     @property
@@ -290,11 +292,18 @@ class Journey:
     def _entries(self, fork: int) -> Iterator[StepEntry]:
         """Yield the steps that were done after the fork; the line has done all of them, also where it came back."""
         new = self._own_steps()
-        for planned, event in zip(self.line.steps[fork:], self.line.outcomes[fork:], strict=False):
+        done = zip(self.line.steps, self._verdicts(), strict=False)
+        for planned, verdict in islice(done, fork, None):
             yield StepEntry(
                 iteration=planned.position,
                 id=planned.step.id,
                 label=step_label(planned.step),
-                verdict=verdict_of(event),
+                verdict=verdict,
                 is_new=planned.step.id in new,
             )
+
+    def _verdicts(self) -> tuple[Verdict, ...]:
+        """Return what the steps that are done came to; one that failed when it was new failed, whenever it is done."""
+        failed = frozenset[str]() if self.walk is None else failed_steps(self.walk.branch)
+        done = zip(self.line.steps, self.line.outcomes, strict=False)
+        return tuple("diverged" if planned.step.id in failed else verdict_of(event) for planned, event in done)

@@ -154,7 +154,7 @@ class Lines:
     async def _bring(self, line: Line, way: Way, iteration: int) -> None:
         """Do what is missing, and count on the line what was compared. One that cannot be brought there is closed."""
         try:
-            if line.iteration == 0 and not line.verified:
+            if line.iteration == 0 and not line.verified and not line.touched:
                 line.verified = _compared(line, way.seen.get(0))
             line.verified += await _repeat(line, way)
             while line.iteration < iteration:

@@ -106,9 +106,7 @@ async def after_step(
         await _make(journey, journey.line, "", "automatic")
         made = True
     if made:
-        entries = tuple(entry for _, entry in journey.timeline.checkpoints())
-        forked = {branch.fork_point for branch in journey.timeline.branches if branch.fork_point is not None}
-        _drop(journey, prune(entries, forked, marking.policy))
+        _drop(journey, prune(journey.timeline.branches, marking.policy))
 
 
 def berths(journey: Journey) -> tuple[Berth, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import AwareDatetime, Field, ValidationError
 
+from eikon_engine.debug.commands import BreakpointAdd
 from eikon_engine.errors import SessionError
 from eikon_engine.trace.field_errors import trace_error
 from eikon_engine.trace.record import Record
@@ -35,7 +36,15 @@ class SessionFile(Record):
     headless: bool
     variables: dict[str, str] = Field(default_factory=dict)
     """Values of variables of the trace that were given."""
+    timeout_ms: float | None = None
+    """Deadline of every action, in page time; None for the recorded ones."""
+    browser_path: str | None = None
+    """Of the browser that was asked for; None where one was looked for."""
+    breakpoints: tuple[BreakpointAdd, ...] = ()
+    """Those at the start, the one on divergences included; without secrets."""
     checkpoint_interval: int
+    keep_checkpoints: int
+    """How many of the automatic ones are kept."""
     parked: int
     from_session: str | None = None
     """Path of the session whose checkpoints it began with; None if it began with none."""

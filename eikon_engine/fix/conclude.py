@@ -26,12 +26,17 @@ def conclude(session: Session, ground: Ground, log: CycleLog, end: LoopEnd, opti
     session.keep_diff(diff)
     outcome, failure = end.outcome, end.failure
     modified: tuple[str, ...] = ()
+    warnings = end.warnings
     if diff and (outcome == "success" or options.keep):
         session.stand(state="writing", step=HAND_OVER)
         try:
             modified = hand_over(ground.tree.root, copy, copy.changes(end.base, end.kept))
         except EikonError as error:
-            outcome, failure = "error", failure_of(HAND_OVER, log.cycle, error)
+            second = failure_of(HAND_OVER, log.cycle, error)
+            if failure is None:
+                outcome, failure = "error", second
+            else:
+                warnings = (*warnings, f"{HAND_OVER}: {second.message}")
     notes = LoopNotes(
         outcome=outcome,
         cycles_run=log.cycle,
@@ -43,7 +48,7 @@ def conclude(session: Session, ground: Ground, log: CycleLog, end: LoopEnd, opti
         history=log.records,
         closing_test=end.closing_test,
         closing_analysis=end.closing_analysis,
-        warnings=end.warnings,
+        warnings=warnings,
         session=str(session.folder),
     )
     result = TaskResult(status="COMPLETE" if outcome == "success" else "FAILED", content=content_of(notes), notes=notes)

@@ -11,7 +11,7 @@ from eikon_engine.errors import FixError, GitMissingError
 from eikon_engine.outcome.printable import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 ALONE: Final[Mapping[str, str]] = {
@@ -34,7 +34,7 @@ def git(cwd: Path, *arguments: str, surroundings: Mapping[str, str] | None = Non
     done = ask_git(cwd, *arguments, surroundings=surroundings)
     if done.returncode != 0:
         told = printable(" ".join(done.stderr.decode(errors="replace").split()))[:_SHOWN]
-        message = f"git {arguments[0]} in {cwd}: wanted it to be done, found status {done.returncode}: {told}"
+        message = f"git {command_of(arguments)} in {cwd}: wanted it to be done, found status {done.returncode}: {told}"
         raise FixError(message)
     return done.stdout
 
@@ -59,6 +59,14 @@ def ask_git(
         capture_output=True,
         check=False,
     )
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """Return what git is told to do, without the settings (`-c name=value`) before it."""
+    rest = list(arguments)
+    while rest[0] == "-c":
+        del rest[:2]
+    return rest[0]
 
 
 def without_git(environ: Mapping[str, str]) -> dict[str, str]:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, PatchRejectedError, TreeChangedError
 from eikon_engine.fix.work_copy import ABSENT, REGULAR, Change, WorkCopy
-from eikon_engine.trace.whole_file import cannot_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,23 +55,41 @@ def hand_over(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[st
         OutputError: a file cannot be written.
     """
     demand_plain_files(changes)
-    for change in changes:
-        _demand_unchanged(root, copy, change)
     staged: list[_Staged] = []
+    folders: list[Path] = []
     try:
         for change in changes:
-            _stage(root, copy, change, staged)
+            _demand_unchanged(root, copy, change)
+        for change in changes:
+            _stage(root, copy, change, staged, folders)
         _put(staged)
     except OSError as error:
+        _remove(staged, folders)
         place = Path(error.filename) if error.filename else root
-        raise OutputError(cannot_write(place, error)) from error
+        why = error.strerror or str(error)
+        message = (
+            f"{place}: wanted to write the fix, found: {why}; no file was changed, the fix is in changes.diff of the "
+            "session, apply it by hand"
+        )
+        raise OutputError(message) from error
+    except BaseException:
+        _remove(staged, folders)
+        raise
     finally:
-        for each in staged:
-            for left in (each.ready, each.before):
-                if left is not None:
-                    with contextlib.suppress(OSError):
-                        left.unlink(missing_ok=True)
+        _remove(staged, ())
     return tuple(sorted(change.path for change in changes))
+
+
+def _remove(staged: Sequence[_Staged], folders: Sequence[Path]) -> None:
+    """Remove what waits beside its place, then folders that were made for it, the deepest first."""
+    for each in staged:
+        for left in (each.ready, each.before):
+            if left is not None:
+                with contextlib.suppress(OSError):
+                    left.unlink(missing_ok=True)
+    for folder in reversed(folders):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _demand_unchanged(root: Path, copy: WorkCopy, change: Change) -> None:
@@ -99,7 +116,7 @@ def _mode(place: Path) -> str:
     return _EXECUTABLE if mode & stat.S_IXUSR else "100644"
 
 
-def _stage(root: Path, copy: WorkCopy, change: Change, staged: list[_Staged]) -> None:
+def _stage(root: Path, copy: WorkCopy, change: Change, staged: list[_Staged], folders: list[Path]) -> None:
     place = root / change.path
     old = stat.S_IMODE(place.stat().st_mode) if change.mode_before != ABSENT else None
     ready = before = None
@@ -107,9 +124,16 @@ def _stage(root: Path, copy: WorkCopy, change: Change, staged: list[_Staged]) ->
         before = _beside(place, place.read_bytes(), old)
     staged.append(_Staged(place=place, ready=None, before=before))
     if change.mode_after != ABSENT:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        _make_folders(place.parent, folders)
         ready = _beside(place, copy.content(change.blob_after), _new_mode(change, old))
         staged[-1] = _Staged(place=place, ready=ready, before=before)
+
+
+def _make_folders(folder: Path, made: list[Path]) -> None:
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        each.mkdir()
+        made.append(each)
 
 
 def _new_mode(change: Change, old: int | None) -> int:

@@ -13,6 +13,7 @@ from eikon_engine.completions.completion import CompletionRequest, Message
 from eikon_engine.fix.answers.blocks import DIVIDER, REPLACE, SEARCH
 from eikon_engine.fix.answers.read import NO_FIX
 from eikon_engine.fix.hidden import without_tokens
+from eikon_engine.fix.known_secrets import NO_SECRETS, KnownSecrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,14 +51,14 @@ the file only once. A block with no lines to find makes a new file.
 If there is no fix that you can stand behind, answer with one line: {NO_FIX}: and the reason."""
 
 
-def fix_request(question: FixQuestion) -> CompletionRequest:
-    """Return the question to a model."""
+def fix_request(question: FixQuestion, secrets: KnownSecrets = NO_SECRETS) -> CompletionRequest:
+    """Return the question to a model; secrets go by their names."""
     first = question.analysis.first
     return CompletionRequest(
         metric_id=METRIC,
         messages=(
             Message(role="system", content=_ROLE),
-            Message(role="user", content=without_tokens("\n\n".join(_sections(question)))),
+            Message(role="user", content=without_tokens(secrets.hide("\n\n".join(_sections(question))))),
         ),
         file_path="" if first is None or first.file is None else first.file,
     )

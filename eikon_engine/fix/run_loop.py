@@ -40,6 +40,13 @@ if TYPE_CHECKING:
     from eikon_engine.fix.tasks import TaskRegistry
 
 _ID_LETTERS: Final = 6
+_SETTINGS: Final = (
+    "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "pyproject.toml", "tox.ini", "setup.cfg",
+)  # fmt: skip
+"""Files that pytest looks for in the folders above tests.
+
+Source: https://docs.pytest.org/en/stable/reference/customize.html#finding-the-rootdir
+"""
 _LIBRARIES: Final = ("bm25s", "defusedxml")
 
 
@@ -117,13 +124,21 @@ def _plan(options: LoopOptions) -> _Plan:
 
 
 def _demand_outside(sessions: Path, tree: UserTree) -> None:
-    """Make sure that the copy does not lie in what it is a copy of, where tests would find the settings of both.
+    """Make sure that the copy lies neither in what it is a copy of, nor below settings that are none of its own.
 
     Raises:
         UsageError: it would.
     """
     if sessions.is_relative_to(tree.root):
         message = f"--sessions-dir: wanted a folder outside of {tree.root}, found {sessions}; choose another"
+        raise UsageError(message)
+    above = (each / name for each in (sessions, *sessions.parents) for name in _SETTINGS)
+    settings = next((each for each in above if each.exists()), None)
+    if settings is not None:
+        message = (
+            f"--sessions-dir: wanted a folder without settings of pytest in or above it, which tests in the copy would "
+            f"take for theirs, found {settings}; choose another"
+        )
         raise UsageError(message)
 
 

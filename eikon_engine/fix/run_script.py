@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.fix.analysis.junit_option import with_report
 from eikon_engine.fix.bounded_output import BoundedOutput
 from eikon_engine.fix.git import without_git
+from eikon_engine.fix.known_secrets import HidingStream, KnownSecrets
 from eikon_engine.fix.process_group import Ended, Program, run_in_group
 from eikon_engine.fix.test_run import Stream, TestRun
+from eikon_engine.trace.whole_file import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,22 +35,28 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     folder = order.session / order.folder
     report = folder / _JUNIT
     stdout, stderr = (BoundedOutput(folder / name) for name in ("stdout.txt", "stderr.txt"))
-    cwd, surroundings = order.tree / order.cwd, _surroundings(os.environ if environ is None else environ, order)
+    given = os.environ if environ is None else environ
+    cwd, surroundings, secrets = order.tree / order.cwd, _surroundings(given, order), KnownSecrets(given)
     command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
+    hiding = [HidingStream(each.write, secrets) for each in (stdout, stderr)]
     with stdout, stderr:
         program = Program(
             arguments=(SHELL, "-c", command),
             cwd=cwd,
             environ=surroundings,
             timeout_seconds=order.timeout_seconds,
-            stdout=stdout.write,
-            stderr=stderr.write,
+            stdout=hiding[0].write,
+            stderr=hiding[1].write,
         )
         try:
             ended = run_in_group(program)
         except OSError as error:
             stderr.write(f"{order.command}: {error.strerror or error}\n".encode())
             ended = Ended(ending="not_started", exit_status=None, signal=None, seconds=0.0)
+        finally:
+            for each in hiding:
+                each.flush()
+    _hide_in(report, secrets)
     return TestRun(
         command=order.command,
         cwd=order.cwd,
@@ -60,6 +68,17 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
         stderr=_stream(f"{order.folder}/stderr.txt", stderr),
         junit_xml=f"{order.folder}/{_JUNIT}" if report.is_file() else None,
     )
+
+
+def _hide_in(report: Path, secrets: KnownSecrets) -> None:
+    """Write a report anew, without secrets; one that cannot be read is none."""
+    try:
+        data = report.read_bytes()
+    except OSError:
+        return
+    hidden = secrets.hide_bytes(data)
+    if hidden != data:
+        write_whole(report, hidden)
 
 
 def _surroundings(environ: Mapping[str, str], order: ScriptRun) -> dict[str, str]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from pydantic import AwareDatetime, Field, ValidationError
 
 from eikon_engine.errors import OutputError, SessionError
+from eikon_engine.fix.known_secrets import KnownSecrets
 from eikon_engine.fix.proposal import TextFix
 from eikon_engine.trace.record import Record
 from eikon_engine.trace.whole_file import cannot_write, write_whole
@@ -73,6 +74,7 @@ class Session:
         """Begin with a note; `hold_session` makes the folder."""
         self.folder = folder
         self._note = note
+        self._secrets = KnownSecrets(os.environ)
         self._write(SESSION_FILE, note.model_dump_json(indent=1))
 
     @property
@@ -111,7 +113,9 @@ class Session:
         self.stand(state=result.notes.outcome)
 
     def _write(self, name: str, text: str) -> None:
-        write_whole(self.folder / name, text.encode(errors="surrogateescape"))
+        """Write a file without secrets of the environment, but for differences, which have to fit the files."""
+        told = text if name.endswith(DIFF_FILE) else self._secrets.hide(text)
+        write_whole(self.folder / name, told.encode(errors="surrogateescape"))
 
 
 def cycle_folder(cycle: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 from contextlib import ExitStack
@@ -44,6 +43,7 @@ def made(parent: Path, name: str) -> SessionFolder:
         pid=1,
         headless=True,
         checkpoint_interval=5,
+        keep_checkpoints=20,
         parked=2,
     )
     write_session_file(folder.session, about)
@@ -287,16 +287,12 @@ def test_a_folder_of_sessions_that_cannot_be_is_told_before_a_browser_starts(tmp
     assert list(tmp_path.iterdir()) == [taken]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_of_sessions_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    """It stays as it was."""
-    tmp_path.chmod(0o500)
+def test_who_acts_by_hand_wants_a_window(shop: Session) -> None:
+    """Whoever has none has nothing to act in."""
+    said = shop("branch", "record", "begin")
 
-    said = say("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path / "sessions"))
-
-    tmp_path.chmod(0o700)
     assert said.status == 2
-    assert f"wanted a folder that can be written, found that {tmp_path} cannot" in said.err
+    assert "--no-headless" in said.err
 
 
 def test_a_name_is_used_once(shop: Session) -> None:

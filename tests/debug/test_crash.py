@@ -18,11 +18,16 @@ from tests.debug.conftest import DEADLINE_S, PASSING, Session, eikon_process, sa
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+OPTIONS = (
+    *("--checkpoint-interval", "4", "--keep-checkpoints", "9", "--parked", "0", "--timeout", "20"),
+    *("--secret", "TOKEN=hush-hush", "--break", "pattern:hush-hush", "--on-divergence", "continue"),
+)
+
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Kill a session in the midst of its mission, while somebody waits for it, and have its last line torn."""
-    with session(tmp_path_factory.mktemp("sessions"), "--checkpoint-interval", "4", "--parked", "0") as running:
+    with session(tmp_path_factory.mktemp("sessions"), *OPTIONS) as running:
         running.good("step")
         running.good("checkpoint", "create", "prices")
         running.good("step", "2")
@@ -52,6 +57,17 @@ def test_a_killed_session_is_listed(killed: Session) -> None:
     assert (listed["id"], listed["state"], listed["problem"]) == ("s1", "crashed", None)
     assert listed["session"]["mission_id"] == "shop_passing"
     assert listed["timeline"]["branches"][0]["iteration"] >= 5
+
+
+def test_its_options_stand_in_its_file(killed: Session) -> None:
+    """Whoever goes on from it can tell how it was begun; a secret is none of that."""
+    text = (killed.folder / "session.json").read_text()
+    about = json.loads(text)
+
+    assert (about["timeout_ms"], about["checkpoint_interval"], about["keep_checkpoints"]) == (20_000, 4, 9)
+    assert (about["parked"], about["browser_path"], about["variables"]) == (0, None, {})
+    assert [each["on"] for each in about["breakpoints"]] == ["pattern"]
+    assert "hush" not in text
 
 
 def test_a_killed_session_is_read(killed: Session) -> None:
@@ -90,12 +106,14 @@ def test_its_checkpoints_are_gone_back_to_in_a_new_session(killed: Session) -> N
         there = new.json("step")
         on_branch = new.json("switch", "other")
         branches = {each["name"]: each for each in new.json("branch", "list")}
+        about = json.loads((new.folder / "session.json").read_text())
 
     assert stand["iteration"] == rewound.reexecuted == automatic["iteration"] == 3
     assert rewound.verified == 4 * 10
     assert (there["iteration"], there["verdict"]) == (4, "faithful")
     assert (on_branch["branch"], on_branch["iteration"]) == ("other", 1)
     assert branches["other"]["parent_branch"] == "main"
+    assert (about["timeout_ms"], about["keep_checkpoints"]) == (20_000, 20)
 
 
 def test_checkpoints_of_another_trace_are_not_taken_over(killed: Session, tmp_path: Path) -> None:
@@ -109,6 +127,7 @@ def test_checkpoints_of_another_trace_are_not_taken_over(killed: Session, tmp_pa
 
     assert said.status == 65
     assert "changed by hand" in said.err
+    assert not (killed.parent / "s3").exists()
 
 
 def test_a_session_is_ended_by_a_signal(tmp_path: Path) -> None:
@@ -130,8 +149,9 @@ def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: 
     """What stops the whole group of processes, as `timeout` does, ends it in order, too: one line, and no noise."""
     command = (sys.executable, "-m", "eikon_engine", "debug", "start", "--trace", str(PASSING), "--session", "s1")
     options = ("--sessions-dir", str(tmp_path), *(("--run",) if while_it == "action" else ()))
-    both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    process = subprocess.Popen([*command, *options], text=True, start_new_session=True, **both)
+    process = subprocess.Popen(
+        [*command, *options], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+    )
     events = tmp_path / "s1" / "events.jsonl"
     while not events.exists():
         assert process.poll() is None

@@ -15,7 +15,7 @@ from eikon_engine.debug.commands import BranchRecord, BranchSkip, Inspect, Rewin
 from eikon_engine.errors import BranchError, SessionBusyError
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from tests.by_hand.person import READY
-from tests.debug.conftest import PASSING, session
+from tests.debug.conftest import PASSING
 from tests.debug.in_process import driven
 
 if TYPE_CHECKING:
@@ -42,6 +42,9 @@ class Recorded:
     seen: tuple[str, ...]
     """What the pages showed: after `discard`, after an `end` of nothing, and after `end`."""
     changes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    ended: tuple[str, ...]
+    """How the actions of the person ended."""
     again: Any
     rewound: Any
     timeline: Timeline
@@ -106,6 +109,8 @@ async def record(parent: Path) -> Recorded:
             taken=taken,
             refused=tuple(refused),
             seen=tuple(seen),
+            warnings=tuple(each.text for each in session.events("note")),
+            ended=tuple(each.outcome.result.kind for each in session.events("action")[-3:]),
             changes=tuple(each.change for each in session.events("branch_changed")),
             again=again,
             rewound=session.events("rewind")[-1],
@@ -139,7 +144,10 @@ def test_what_a_person_did_is_done_as_steps(recorded: Recorded) -> None:
     assert (recorded.taken["iteration"], recorded.taken["step_count"]) == (HERE + 3, recorded.begun["step_count"] + 3)
     by_hand = [change.removeprefix("done by hand: ") for change in recorded.changes[:3]]
     assert [change.split(" ")[0] for change in by_hand] == ["check", "fill", "uncheck"]
-    assert [step.is_new for step in recorded.branch.steps] == [True] * 3
+    assert (recorded.warnings, recorded.ended) == ((), ("ok",) * 3)
+    assert [(step.id, step.is_new) for step in recorded.branch.steps] == [
+        (f"add_to_cart__attempt_1_inserted_{number:03d}", True) for number in (1, 2, 3)
+    ]
 
 
 def test_what_a_person_did_is_verified_when_it_is_done_again(recorded: Recorded) -> None:
@@ -163,12 +171,3 @@ def test_what_cannot_be_is_refused(recorded: Recorded) -> None:
     assert none == again == "branch record: wanted one that has begun, found none; begin one"
     assert "end it, or discard it" in twice
     assert "branch record end, or branch record discard" in busy
-
-
-def test_the_word_wants_a_window(tmp_path: Path) -> None:
-    """Whoever has no window has nothing to act in."""
-    with session(tmp_path) as running:
-        said = running("branch", "record", "begin")
-
-    assert said.status == 2
-    assert "--no-headless" in said.err

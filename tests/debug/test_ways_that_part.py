@@ -9,7 +9,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from eikon_engine.debug.host import SessionOptions, run_session
-from eikon_engine.errors import BranchError, CheckpointError, UsageError
+from eikon_engine.errors import BranchError, CheckpointError, RewindNotFaithfulError, UsageError
 from tests.debug.conftest import PASSING
 from tests.debug.driven import Driven, browser_for_lines, driven
 
@@ -145,6 +145,37 @@ def test_javascript_that_would_be_lost_is_asked_for(shop: Driven) -> None:
     assert shop.says("document.title") != "GONE"
     assert [each.label for each in shop.branch("main").checkpoints] == ["plain"]
     assert shop.branch("main").evaluations == ()
+
+
+def test_what_fails_by_hand_is_run_again_where_a_page_waits(portal: BlockingPortal, tmp_path: Path) -> None:
+    """Its error in the console belongs to what was run, not to the start, of which it was none."""
+    with (
+        portal.wrap_async_context_manager(browser_for_lines(PASSING, parked=1)) as lines,
+        portal.wrap_async_context_manager(driven(lines, PASSING, tmp_path)) as debugger,
+    ):
+        shop = Driven(portal, debugger)
+        assert "SecurityError" in shop("evaluate", expression="indexedDB.databases()")["error"]
+        shop("checkpoint_create")
+        shop("step")
+        portal.call(lines.parked)
+        back = [shop("rewind", iteration=1), shop("rewind", iteration=0, force=True)]
+
+    assert [each["iteration"] for each in back] == [1, 0]
+
+
+def test_javascript_that_gives_something_else_ends_the_way_back(shop: Driven) -> None:
+    """What it gives is all that shows what scripts keep to themselves."""
+    shop("evaluate", expression="document.title")
+    shop("step")
+    line = shop.debugger.journey.line
+    changed = line.evaluations[0].model_copy(update={"result": "something else"})
+    line.evaluations = (changed,)
+    shop.debugger.journey.note_way()
+
+    with pytest.raises(RewindNotFaithfulError, match='run by hand at 0, to give what it gave before, "something else"'):
+        shop("rewind", iteration=0, force=True)
+
+    assert shop.debugger.journey.line is line
 
 
 def test_a_session_with_ways_that_parted_is_taken_over(

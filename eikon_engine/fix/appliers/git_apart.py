@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import ApplierFailedError
-from eikon_engine.fix.git import ALONE, ask_git
+from eikon_engine.fix.git import ALONE, ask_git, command_of
 from eikon_engine.outcome.printable import printable
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def git_apart(
     done = ask_git(cwd, *_PLAIN, *arguments, surroundings=apart)
     if done.returncode not in may:
         said = printable(" ".join(done.stderr.decode("utf-8", "replace").split()))[:_SHOWN]
-        message = f"git {arguments[0]}: wanted success, found exit status {done.returncode}: {said or 'no reason'}"
+        message = (
+            f"git {command_of(arguments)}: wanted success, found exit status {done.returncode}: {said or 'no reason'}"
+        )
         raise ApplierFailedError(message)
     return done.stdout

@@ -10,25 +10,30 @@ from eikon_engine.trace.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+MARK: Final = "\ufeff"
+"""The byte order mark."""
 _SHOWN: Final = 80
 
 
 def replace_lines(text: str, old: Sequence[str], new: Sequence[str], where: str) -> str:
     """Return a text with the lines `new` in the place of `old`; both without ends of lines.
 
-    Lines are compared whole, to the last space. The text keeps its ends of lines, and ends with one if it did.
+    Lines are compared whole, to the last space. The text keeps its ends of lines, and ends with one if it did. A byte
+    order mark that it begins with, which nobody sees, is kept, unless the old lines begin with it.
 
     Raises:
         PatchRejectedError: the old lines stand nowhere, or in several places, or are the new ones.
     """
-    lines = text_lines(text)
+    is_marked = text.startswith(MARK) and not "".join(old[:1]).startswith(MARK)
+    lines = text_lines(text.removeprefix(MARK) if is_marked else text)
     places = found_at(lines, old)
     if len(places) != 1:
         raise PatchRejectedError(f"{where}: wanted these lines once, found them {_times(places)}: {_shown(old)}")
     if list(old) == list(new):
         raise PatchRejectedError(f"{where}: wanted a change, found the lines as they are: {_shown(old)}")
     begin = places[0]
-    return joined([*lines[:begin], *new, *lines[begin + len(old) :]], like=text)
+    changed = joined([*lines[:begin], *new, *lines[begin + len(old) :]], like=text)
+    return f"{MARK}{changed.removeprefix(MARK)}" if is_marked else changed
 
 
 def found_at(lines: Sequence[str], old: Sequence[str]) -> list[int]:

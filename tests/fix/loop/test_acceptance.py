@@ -13,7 +13,17 @@ import pytest
 from eikon_engine.fix.appliers.aider import AiderApplier
 from eikon_engine.fix.task_result import TaskResult
 from tests.fix.loop.looping import bench
-from tests.fix.loop.projects import ASSERTS, BAD_FIX, GOOD_FIX, PRICE_PROJECT, everything, git, make_project
+from tests.fix.loop.projects import (
+    ASSERTS,
+    BAD_FIX,
+    GOOD_FIX,
+    PRICE_PROJECT,
+    commit,
+    everything,
+    git,
+    make_project,
+    write,
+)
 
 
 @pytest.fixture
@@ -112,6 +122,22 @@ def test_ac_6_target_files_reach_the_lookup_and_aider(project: Path, tmp_path: P
     assert "Take the rebate off." in (aider / "message").read_text(encoding="utf-8")
     assert (aider / "cwd").read_text(encoding="utf-8").strip() != str(project)
     assert result.notes.modified_files == ("price.py",)
+
+
+def test_ac_6_a_target_file_has_room_before_others(project: Path, tmp_path: Path) -> None:
+    """AC-DFL-6: in a budget for two files, one that no failure speaks of is there because it is a target."""
+    names = f"NAMES = {[f'name {number}' for number in range(60)]}\n"
+    write(project, {"base.py": names, "other.py": names})
+    commit(project)
+    shown = []
+    for targets in ((), ("price.py", "other.py")):
+        with bench(tmp_path / str(len(targets)), "NO FIX FOUND: none") as seat:
+            result = seat.loop(project, test_cmd=ASSERTS, target_files=targets, token_budget=315)
+        context = result.notes.history[0].context
+        assert context is not None
+        shown.append(set(context.files))
+
+    assert shown == [{"price.py", "base.py"}, {"price.py", "other.py"}]
 
 
 def test_ac_7_the_result_says_what_happened(project: Path, tmp_path: Path) -> None:

@@ -128,6 +128,15 @@ def test_what_cannot_be_begun_is_refused(
         seat.loop(project, **chosen)
 
 
+@pytest.mark.parametrize("name", ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"])
+def test_settings_above_the_sessions_are_refused(project: Path, tmp_path: Path, name: str) -> None:
+    """Tests in the copy would run with them, and be called otherwise than elsewhere."""
+    write(tmp_path, {f"above/{name}": ""})
+
+    with bench(tmp_path) as seat, pytest.raises(UsageError, match=f"found .*above/{name}; choose another"):
+        seat.loop(project, sessions=tmp_path / "above" / "deep" / "sessions")
+
+
 def test_a_command_with_the_path_of_the_tree_is_refused(project: Path, tmp_path: Path) -> None:
     """Such a command would test the user's files, and no fix would ever help."""
     with bench(tmp_path) as seat:

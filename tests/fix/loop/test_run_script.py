@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.fix.bounded_output import BoundedOutput
+from eikon_engine.fix.known_secrets import HidingStream, KnownSecrets
 from eikon_engine.fix.run_script import run_script
 from eikon_engine.fix.step_values import ScriptRun
 from eikon_engine.fix.test_run import TestRun
-from tests.fix.loop.projects import write
+from tests.fix.loop.looping import bench
+from tests.fix.loop.projects import PYTEST, make_project, write
 
 
 def run(folder: Path, command: str, *, timeout: float = 20.0) -> TestRun:
@@ -66,6 +69,19 @@ def test_what_a_command_leaves_behind_is_ended(tmp_path: Path) -> None:
     assert ended.passed
     assert ended.duration_ms < 5000
     assert_gone(int((tmp_path / "tree" / "child").read_text(encoding="utf-8")))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux gives us the orphans of others")
+@pytest.mark.parametrize("ending", ["exit 0", "sleep 60"])
+def test_what_leaves_the_group_is_ended_too(tmp_path: Path, ending: str) -> None:
+    """A daemon in a session of its own, and what it began, are gone when the command is."""
+    daemon = "setsid sh -c 'setsid sleep 60 & echo $! $$ > child; sleep 60' & while [ ! -s child ]; do sleep 0.05; done"
+
+    ended = run(tmp_path, f"{daemon}; {ending}", timeout=3.0)
+
+    assert ended.ended == ("exited" if ending == "exit 0" else "timed_out")
+    for process in (tmp_path / "tree" / "child").read_text(encoding="utf-8").split():
+        assert_gone(int(process))
 
 
 def test_a_command_that_is_killed_has_no_status(tmp_path: Path) -> None:
@@ -133,6 +149,53 @@ def test_tests_are_not_told_of_the_users_repository(tmp_path: Path, monkeypatch:
     assert written(tmp_path, "stdout.txt") == f"GIT_CEILING_DIRECTORIES={tmp_path}\n"
     assert (tmp_path / "tree" / ".git").is_dir()
     assert list((tmp_path / "original").iterdir()) == []
+
+
+SECRETS = KnownSecrets({"DB_PASSWORD": "hunter", "API_KEY": "hunter2-and-more", "HOME": "/home/somebody"})
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.sampled_from(["hunter", "hunter2-and-more", "hunt", "2-and-", "x", "/home/somebody"]), max_size=8),
+    st.lists(st.integers(0, 60), max_size=6),
+)
+def test_secrets_are_hidden_however_they_come(words: list[str], cuts: list[int]) -> None:
+    """A stream that comes in parts is told as a whole one is, and neither holds a value."""
+    whole = "".join(words).encode()
+    places = sorted({0, len(whole), *(each for each in cuts if each < len(whole))})
+    told: list[bytes] = []
+
+    stream = HidingStream(told.append, SECRETS)
+    for begin, end in pairwise(places):
+        stream.write(whole[begin:end])
+    stream.flush()
+
+    assert b"".join(told) == SECRETS.hide_bytes(whole)
+    assert b"hunter" not in b"".join(told)
+
+
+def test_secrets_of_the_environment_reach_neither_model_nor_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tests that print their environment show names; so does their report, and a file that holds the value."""
+    values = {"OPENAI_API_KEY": "sk-test-0123456789abcdef", "DB_PASSWORD": 'pass"word&<1>'}
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    test = "import os\n\n\ndef test_it():\n    assert dict(os.environ) == {}, os.environ['DB_PASSWORD']\n"
+    project = make_project(tmp_path / "shop", {"test_env.py": test, "key.py": f"KEY = '{values['OPENAI_API_KEY']}'\n"})
+
+    with bench(tmp_path, "NO FIX FOUND: none") as seat:
+        seat.loop(project, test_cmd=f"env; {PYTEST}; false")
+    with bench(tmp_path, "NO FIX FOUND: none") as other:
+        other.loop(project)
+
+    asked = "\n".join(str(each.body) for each in (*seat.model.asked, *other.model.asked))
+    kept = "\n".join(path.read_text(encoding="utf-8") for path in seat.sessions.rglob("*") if path.is_file())
+    assert "<DB_PASSWORD>" in asked
+    assert "OPENAI_API_KEY=<OPENAI_API_KEY>" in kept
+    for told in (asked, kept):
+        assert "0123456789abcdef" not in told
+        assert "word&" not in told
 
 
 def assert_gone(process: int) -> None:

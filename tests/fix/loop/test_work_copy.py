@@ -138,7 +138,7 @@ def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: p
     """A file that cannot be put in its place in the end leaves all others as they were, and nothing beside them."""
     copy = copied(project)
     base = copy.take()
-    write(copy.root, {"a.py": "new\n", "price.py": "fixed\n", "run.sh": "fixed\n"})
+    write(copy.root, {"a.py": "new\n", "new/deep/er.py": "new\n", "price.py": "fixed\n", "run.sh": "fixed\n"})
     (copy.root / "link").unlink()
     write(copy.root, {"test_price.py": "fixed\n"})
     changes = [each for each in copy.changes(base, copy.take()) if each.path != "link"]
@@ -151,10 +151,28 @@ def test_a_failure_on_the_way_puts_everything_back(project: Path, monkeypatch: p
         return rename(self, target)
 
     monkeypatch.setattr(Path, "replace", fail_at_last)
-    with pytest.raises(OutputError, match=r"cannot write .*/test_price\.py: No space left on device"):
+    with pytest.raises(
+        OutputError,
+        match=r"/test_price\.py: wanted to write the fix, found: No space left on device; no file was changed",
+    ):
         hand_over(project, copy, changes)
 
     assert everything(project) == before
+    assert not (project / "new").exists()
+
+
+def test_a_file_that_cannot_be_read_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever may not read a file of the user gets one line, and nothing is changed."""
+    copy = copied(project)
+    base = copy.take()
+    write(copy.root, {"price.py": "fixed\n"})
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(OutputError, match=r"/price\.py: wanted to write the fix, found: Permission denied"):
+        hand_over(project, copy, copy.changes(base, copy.take()))
 
 
 def test_links_are_not_made(project: Path) -> None:
