@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +16,7 @@ from eikon_engine.fix.test_run import Stream, TestRun
 from eikon_engine.trace.whole_file import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from eikon_engine.fix.step_values import ScriptRun
 
@@ -38,24 +39,20 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     given = os.environ if environ is None else environ
     cwd, surroundings, secrets = order.tree / order.cwd, _surroundings(given, order), KnownSecrets(given)
     command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
-    hiding = [HidingStream(each.write, secrets) for each in (stdout, stderr)]
-    with stdout, stderr:
+    with stdout, stderr, _hiding(stdout, secrets) as to_stdout, _hiding(stderr, secrets) as to_stderr:
         program = Program(
             arguments=(SHELL, "-c", command),
             cwd=cwd,
             environ=surroundings,
             timeout_seconds=order.timeout_seconds,
-            stdout=hiding[0].write,
-            stderr=hiding[1].write,
+            stdout=to_stdout.write,
+            stderr=to_stderr.write,
         )
         try:
             ended = run_in_group(program)
         except OSError as error:
             stderr.write(f"{order.command}: {error.strerror or error}\n".encode())
             ended = Ended(ending="not_started", exit_status=None, signal=None, seconds=0.0)
-        finally:
-            for each in hiding:
-                each.flush()
     _hide_in(report, secrets)
     return TestRun(
         command=order.command,
@@ -68,6 +65,16 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
         stderr=_stream(f"{order.folder}/stderr.txt", stderr),
         junit_xml=f"{order.folder}/{_JUNIT}" if report.is_file() else None,
     )
+
+
+@contextmanager
+def _hiding(output: BoundedOutput, secrets: KnownSecrets) -> Iterator[HidingStream]:
+    """Give what writes without secrets; what it holds back is written at the end."""
+    stream = HidingStream(output.write, secrets)
+    try:
+        yield stream
+    finally:
+        stream.flush()
 
 
 def _hide_in(report: Path, secrets: KnownSecrets) -> None:
