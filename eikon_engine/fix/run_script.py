@@ -33,9 +33,8 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     Raises:
         OutputError: its output cannot be written.
     """
-    folder = order.session / order.folder
-    report = folder / _JUNIT
-    stdout, stderr = (BoundedOutput(folder / name) for name in ("stdout.txt", "stderr.txt"))
+    report = order.session / order.folder / _JUNIT
+    stdout, stderr = (BoundedOutput(report.with_name(name)) for name in ("stdout.txt", "stderr.txt"))
     given = os.environ if environ is None else environ
     cwd, surroundings, secrets = order.tree / order.cwd, _surroundings(given, order), KnownSecrets(given)
     command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
