@@ -210,33 +210,28 @@ class BranchSave(Record):
     """Path of the folder or file, absolute."""
 
 
-Command: TypeAlias = Annotated[
-    Pause
-    | Resume
-    | Step
-    | NextSubgoal
-    | RunTo
-    | Inspect
+GoingCommand: TypeAlias = Resume | Step | NextSubgoal | RunTo
+"""What lets the session go on."""
+BranchCommand: TypeAlias = (
+    BranchCreate | BranchDelete | BranchSkip | BranchEdit | BranchInsert | BranchRecord | BranchSave
+)
+"""What makes, changes or keeps branches."""
+StandingCommand: TypeAlias = (
+    Inspect
     | Locate
     | Evaluate
-    | Quit
     | BreakpointAdd
-    | BreakpointList
-    | BreakpointChange
-    | BreakpointClear
     | CheckpointCreate
     | CheckpointDelete
     | Rewind
-    | BranchCreate
     | BranchSwitch
-    | BranchDelete
-    | BranchSkip
-    | BranchEdit
-    | BranchInsert
-    | BranchRecord
-    | BranchSave,
-    Field(discriminator="type"),
-]
+    | BranchCommand
+)
+"""What needs the pages, and a session that stands still; of breakpoints, those on selectors."""
+AnytimeCommand: TypeAlias = Pause | Quit | BreakpointList | BreakpointChange | BreakpointClear
+"""What may be said while the session goes on."""
+
+Command: TypeAlias = Annotated[GoingCommand | StandingCommand | AnytimeCommand, Field(discriminator="type")]
 
 
 class CommandLine(Record):

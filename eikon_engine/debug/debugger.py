@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from eikon_engine.debug import branching, commands, looking, marking, saving
 from eikon_engine.debug.asked_breakpoint import read_stop
@@ -14,7 +14,7 @@ from eikon_engine.debug.recording import begin_by_hand, end_by_hand
 from eikon_engine.debug.results import Listed, Stand
 from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.travelling import rewind, switch
-from eikon_engine.errors import InternalError, SessionBusyError
+from eikon_engine.errors import SessionBusyError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -93,7 +93,7 @@ class Debugger:
                 async with self._pages():
                     return await self._do_standing(command)
 
-    async def _do_standing(self, command: commands.Command) -> Record:  # noqa: PLR0911 - as above
+    async def _do_standing(self, command: commands.StandingCommand) -> Record:  # noqa: PLR0911 - as above
         journey = self.journey
         match command:
             case commands.BreakpointAdd():
@@ -118,7 +118,7 @@ class Debugger:
             case _:
                 return await self._do_branch(command)
 
-    async def _do_branch(self, command: commands.Command) -> Record:  # noqa: PLR0911 - as above
+    async def _do_branch(self, command: commands.BranchCommand) -> Record:  # noqa: PLR0911 - as above
         journey = self.journey
         match command:
             case commands.BranchCreate():
@@ -144,15 +144,15 @@ class Debugger:
             case commands.BranchSave():
                 return await saving.save(journey, command)
             case _:
-                raise InternalError(f"{command.type} is carried out elsewhere")
+                assert_never(command)
 
-    async def _go(self, command: commands.Resume | commands.Step | commands.NextSubgoal | commands.RunTo) -> Stand:
+    async def _go(self, command: commands.GoingCommand) -> Stand:
         self._demand_still(command)
         with self._under_way(command):
             async with self._pages():
                 return await self._going(command)
 
-    async def _going(self, command: commands.Resume | commands.Step | commands.NextSubgoal | commands.RunTo) -> Stand:
+    async def _going(self, command: commands.GoingCommand) -> Stand:
         going = begin_going(self.journey, command)
         return await go(self.journey, going, self._marking, lambda: self._is_stopped)
 
