@@ -138,7 +138,16 @@ async def _client(requests: APIRequest, cookies: Sequence[Mapping[str, Any]]) ->
     try:
         yield client
     finally:
+        await _dispose(client)
+
+
+async def _dispose(client: APIRequestContext) -> None:
+    from playwright.async_api import Error
+
+    try:
         await client.dispose()
+    except Error:
+        return  # the driver is gone, and the client with it
 
 
 async def _ask(client: APIRequestContext, sent: Sent, timeout_ms: float) -> Came:

@@ -75,7 +75,7 @@ def test_each_event_is_one_line(tmp_path: Path) -> None:
         (("skill=extract_table",), [7]),
         (("metric=summary", "source=live"), [12]),
         (("code=dom-changed",), [6]),
-        (("how=complete",), [17]),
+        (("how=complete",), [29]),
         (("gate=max_actions",), [14]),
     ],
 )
@@ -124,7 +124,7 @@ def test_what_was_cut_off_is_told(tmp_path: Path) -> None:
 
     assert cut.returncode == 0
     assert len(cut.stdout.splitlines()) == len(EVERY_KIND) - 1
-    assert b"line 17 was cut off" in cut.stderr
+    assert b"line 29 was cut off" in cut.stderr
     assert b"no run_end" in cut.stderr
     assert (broken.returncode, missing.returncode) == (65, 65)
     assert b"line 13, column" in broken.stderr
