@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Final
 
 from playwright.async_api import async_playwright
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.environment import Viewport
 
+SHOWN_S: Final = 30.0
+"""Within which the bar shows a new subgoal."""
 READY = "window.__eikon__?.hand !== undefined && document.readyState === 'complete'"
 
 
@@ -33,13 +36,19 @@ class Port:
         """Know nothing yet."""
         self.found: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self.lines: list[str] = []
+        self.more = asyncio.Event()
 
     def hear(self, line: str) -> None:
         """Take a line."""
         self.lines.append(line)
+        self.more.set()
         match = re.search(r"127\.0\.0\.1:(\d+) under", line)
         if match and not self.found.done():
             self.found.set_result(int(match[1]))
+
+
+HEARD: ContextVar[Port] = ContextVar("HEARD")
+"""What the recorder of this person says."""
 
 
 async def finish(page: Page) -> None:
@@ -48,10 +57,14 @@ async def finish(page: Page) -> None:
 
 
 async def begin_subgoal(page: Page, text: str) -> None:
-    """Name the next subgoal in the bar of the recorder."""
+    """Name the next subgoal in the bar of the recorder, and see it there, as people do before they go on."""
     await page.keyboard.press("Control+Shift+F8")
     await page.keyboard.type(text)
     await page.keyboard.press("Enter")
+    async with asyncio.timeout(SHOWN_S):
+        while not any(line.endswith(f"subgoal: {text}") for line in HEARD.get().lines):
+            HEARD.get().more.clear()
+            await HEARD.get().more.wait()
 
 
 async def type_into(page: Page, selector: str, text: str) -> None:
@@ -90,6 +103,7 @@ async def _record(
     viewport: Viewport | None,
 ) -> HandReport:
     port = Port()
+    HEARD.set(port)
     options = ByHandOptions(
         url=url,
         mission_text="By hand",
