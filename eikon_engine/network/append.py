@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from os import SEEK_END
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from eikon_engine.errors import OutputError
 from eikon_engine.network.places import Places
-from eikon_engine.network.store import BLOBS_NAME, INDEX_NAME, demand_blobs, read_network, unwritable
-from eikon_engine.trace.blobs import BlobRef, BlobStore
+from eikon_engine.network.store import BLOBS_NAME, INDEX_NAME, IndexWriter, read_network, unwritable
+from eikon_engine.trace.blobs import BlobStore
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
-
-    from eikon_engine.network.exchange import Exchange
 
 
-class NetworkAppender:
+class NetworkAppender(IndexWriter):
     """Write behind what a recording has; mutable, for one thread and one process."""
 
     def __init__(self, folder: Path) -> None:
@@ -45,41 +42,3 @@ class NetworkAppender:
                 self._index.truncate()
         except OSError as error:
             raise OutputError(unwritable(self._path, error)) from error
-
-    def write_blob(self, data: bytes) -> BlobRef:
-        """Store a body, before the exchange that names it.
-
-        Raises:
-            OutputError: the folder cannot be written.
-        """
-        return self._blobs.put(data)
-
-    def append(self, exchange: Exchange) -> None:
-        """Write one exchange and flush it.
-
-        Raises:
-            AttachmentMissingError: a body was not written before.
-            TraceFieldError: the place of the exchange is taken.
-            OutputError: the index cannot be written.
-        """
-        demand_blobs(exchange, self._blobs, str(self._path))
-        self._places.claim_exchange(exchange, str(self._path))
-        try:
-            self._index.write(exchange.model_dump_json().encode() + b"\n")
-            self._index.flush()
-        except OSError as error:
-            raise OutputError(unwritable(self._path, error)) from error
-
-    def close(self) -> None:
-        """End the index; a second call does nothing."""
-        self._index.close()
-
-    def __enter__(self) -> Self:
-        """Return the appender itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the index."""
-        self.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Final, Self, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -28,30 +28,16 @@ _SOCKET_EVENT: Final[TypeAdapter[SocketEvent]] = TypeAdapter(SocketEvent)
 _Line = TypeVar("_Line", bound=Record)
 
 
-class NetworkWriter:
-    """Write exchanges as they end, so that a process killed at any moment leaves a part that reads back.
+class IndexWriter:
+    """Write exchanges behind what an open index has, and their bodies beside it.
 
     A mutable object for one thread. Lines are flushed to the operating system, not forced to the disk.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Begin a new index in `folder`, which is created if need be.
-
-        Raises:
-            OutputError: the folder cannot be written, or holds a recording already.
-        """
-        self._path = folder / INDEX_NAME
-        self._blobs = BlobStore(folder / BLOBS_NAME)
-        self._places = Places()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            self._index = self._path.open("xb")
-            self._sockets = (folder / SOCKETS_NAME).open("xb")
-        except FileExistsError as error:
-            message = f"{self._path}: a recording lies here already; choose another folder"
-            raise OutputError(message) from error
-        except OSError as error:
-            raise OutputError(unwritable(self._path, error)) from error
+    _path: Path
+    _index: BinaryIO
+    _blobs: BlobStore
+    _places: Places
 
     def write_blob(self, data: bytes) -> BlobRef:
         """Store a body, before the exchange that names it.
@@ -77,6 +63,43 @@ class NetworkWriter:
         except OSError as error:
             raise OutputError(unwritable(self._path, error)) from error
 
+    def close(self) -> None:
+        """End the index; a second call does nothing."""
+        self._index.close()
+
+    def __enter__(self) -> Self:
+        """Return the writer itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the index."""
+        self.close()
+
+
+class NetworkWriter(IndexWriter):
+    """Write exchanges as they end, so that a process killed at any moment leaves a part that reads back."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin a new index in `folder`, which is created if need be.
+
+        Raises:
+            OutputError: the folder cannot be written, or holds a recording already.
+        """
+        self._path = folder / INDEX_NAME
+        self._blobs = BlobStore(folder / BLOBS_NAME)
+        self._places = Places()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._index = self._path.open("xb")
+            self._sockets = (folder / SOCKETS_NAME).open("xb")
+        except FileExistsError as error:
+            message = f"{self._path}: a recording lies here already; choose another folder"
+            raise OutputError(message) from error
+        except OSError as error:
+            raise OutputError(unwritable(self._path, error)) from error
+
     def append_socket(self, event: SocketEvent) -> None:
         """Write what happened on a WebSocket, and flush it.
 
@@ -93,7 +116,7 @@ class NetworkWriter:
 
     def close(self) -> None:
         """End the files; a second call does nothing."""
-        self._index.close()
+        super().close()
         self._sockets.close()
 
     def discard(self) -> None:
@@ -101,16 +124,6 @@ class NetworkWriter:
         self.close()
         for path in (self._path, self._path.with_name(SOCKETS_NAME)):
             path.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        """Return the writer itself."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close the index."""
-        self.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
