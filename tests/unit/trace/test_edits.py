@@ -1,89 +1,15 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.actions import Assert, AssertVisible, Click, Drag, Fill, Navigate, Press
-from eikon_engine.trace.edits import DeleteStep, Edit, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
-from eikon_engine.trace.execution import (
-    ActionTrace,
-    Artifact,
-    ExecutionTrace,
-    Failure,
-    SkillUsage,
-    Succeeded,
-)
+from eikon_engine.trace.actions import Drag, Fill
+from eikon_engine.trace.edits import DeleteStep, Edit, MergeAttempts, SetFields, SetVariable, SplitAttempt
 from eikon_engine.trace.located import positions
-from eikon_engine.trace.observation import Observation
-from eikon_engine.trace.patch import TracePatch, apply_patch
-from eikon_engine.trace.serializer import parse_trace, trace_bytes
-from eikon_engine.trace.target import Identity, Target
-from tests.unit.trace.trace_values import action, subgoal, trace
-
-if TYPE_CHECKING:
-    from pydantic import JsonValue
-
-    from eikon_engine.trace.actions import Action
-
-KNOWN = Target(selector="#go", identity=Identity(tag="a", name="Go"))
-FIELD = Target(selector="#field", identity=Identity(tag="input", name="Field"))
-SEEN = Observation(pages=(), virtual_ms=500)
-
-
-def done(name: str, sequence: int, what: object, begun_ms: float) -> ActionTrace:
-    """Build an action that was recorded with everything."""
-    return action(
-        sequence,
-        id=name,
-        action=what,
-        observation=SEEN.model_copy(update={"begun_ms": begun_ms}),
-        artifacts=(Artifact(name="screenshot", path=f"{name}.png"),),
-    )
-
-
-BASE = trace(
-    subgoal_traces=(
-        subgoal(
-            "find",
-            actions_taken=(
-                done("open", 1, Navigate(url="http://shop.test"), 0),
-                done("type", 2, Fill(target=FIELD, text="pear"), 500),
-                done("look", 4, Assert(expectation=AssertVisible(target=KNOWN)), 1000),
-            ),
-            skills_used=(SkillUsage(id="read", sequence=3, skill="extract_table", result=Succeeded(), output=[1]),),
-        ),
-        subgoal(
-            "buy", actions_taken=(done("drag", 1, Drag(target=KNOWN, to=FIELD), 1000),), status="failed", error="x"
-        ),
-    ),
-    failures=(Failure(message="no", subgoal_id="buy"),),
-)
-
-
-def edited(*edits: Edit, of: ExecutionTrace = BASE) -> ExecutionTrace:
-    """Apply edits, and see that what comes out can be read back."""
-    changed = apply_patch(of, TracePatch(operations=edits))
-    assert parse_trace(trace_bytes(changed), "edited") == changed
-    return changed
-
-
-def fields(step: str, **values: JsonValue) -> SetFields:
-    """Set fields, whose dots are written as two underscores."""
-    return SetFields(step=step, fields={name.replace("__", "."): value for name, value in values.items()}, reason="why")
-
-
-def observed(of: ExecutionTrace) -> list[str]:
-    """Name the actions that have an observation."""
-    return [step.id for _, step in positions(of) if isinstance(step, ActionTrace) and step.observation is not None]
-
-
-def step(of: ExecutionTrace, name: str) -> ActionTrace:
-    """Find an action."""
-    return next(each for _, each in positions(of) if isinstance(each, ActionTrace) and each.id == name)
+from eikon_engine.trace.serializer import trace_bytes
+from tests.unit.trace.edited import BASE, FIELD, SEEN, edited, fields, observed, step
 
 
 def test_what_follows_a_changed_action_is_forgotten() -> None:
@@ -360,75 +286,3 @@ def test_any_edits_leave_a_trace_that_can_be_read(edits: list[Edit]) -> None:
     assert trace_bytes(BASE) == before
     kept = [step(BASE, name) for name in observed(current)]
     assert [each.observation for each in kept] == [step(current, each.id).observation for each in kept]
-
-
-def put(step: str, what: Action, place: Literal["before", "after"] = "before", name: str = "new") -> InsertStep:
-    """Put an action beside a step."""
-    return InsertStep(step=step, place=place, id=name, action=what, reason="why")
-
-
-def placed(of: ExecutionTrace) -> dict[str, int | None]:
-    """Return how many actions the recording had done before each action of which that is said."""
-    actions = [step for _, step in positions(of) if isinstance(step, ActionTrace)]
-    return {step.id: None if step.timing is None else step.timing.actions_before for step in actions}
-
-
-def test_an_inserted_action_takes_what_comes_after_it() -> None:
-    """It stands in its place, and nothing that was seen behind it, or hit, is known any more."""
-    changed = edited(put("type", Press(key="Tab")))
-
-    assert [step.id for _, step in positions(changed)] == ["open", "new", "type", "read", "look", "drag"]
-    assert [step.sequence for step in changed.subgoal_traces[0].steps] == [1, 2, 3, 4, 5]
-    assert observed(changed) == ["open"]
-    assert '"identity":{' not in changed.model_dump_json()
-    assert placed(changed) == {"open": None, "new": 1, "type": 1, "look": 2, "drag": 3}
-    assert "insert new (press) before type (why); what 3 actions led to is not known" in changed.warnings[-1]
-
-
-def test_an_inserted_look_takes_nothing() -> None:
-    """What only looks leaves the pages as they were; the recorded network keeps its places."""
-    changed = edited(put("type", Assert(expectation=AssertVisible(target=Target(selector="#go")))))
-
-    assert observed(changed) == ["open", "type", "look", "drag"]
-    assert placed(changed) == {"open": None, "new": 1, "type": 1, "look": 2, "drag": 3}
-
-
-def test_an_action_can_be_put_behind_the_last_step() -> None:
-    """It comes after everything that was recorded, all of which stays; a second one comes behind it."""
-    changed = edited(put("drag", Press(key="Tab"), "after"), put("new", Press(key="Tab"), "after", "newer"))
-
-    assert [step.id for _, step in positions(changed)][-3:] == ["drag", "new", "newer"]
-    assert observed(changed) == ["open", "type", "look", "drag"]
-    assert placed(changed)["new"] == 4
-
-
-def test_an_action_beside_a_skill_comes_into_its_attempt() -> None:
-    """A skill is a step like any other, with no place in the recorded network."""
-    changed = edited(put("read", Press(key="Tab"), "after"))
-
-    assert [step.id for step in changed.subgoal_traces[0].steps] == ["open", "type", "read", "new", "look"]
-    assert placed(changed)["new"] == 2
-
-
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        (put("find__attempt_1", Press(key="Tab")), "found the attempt find__attempt_1"),
-        (put("gone", Press(key="Tab")), "wanted one step or attempt with the id 'gone'"),
-        (put("type", Press(key="Tab"), name="look"), "which is taken"),
-        (put("type", Press(key="Tab"), name="buy__attempt_1"), "which is taken"),
-        (put("type", Click(target=KNOWN)), "only a run can tell"),
-    ],
-)
-def test_an_action_that_cannot_be_inserted_is_refused(edit: InsertStep, message: str) -> None:
-    """One line says what was wanted."""
-    with pytest.raises(TraceFieldError, match=message):
-        edited(edit)
-
-
-def test_an_inserted_action_that_is_deleted_leaves_the_steps_as_they_were() -> None:
-    """What was recorded is gone all the same, and the numbers of the steps are whole."""
-    changed = edited(put("type", Press(key="Tab")), DeleteStep(step="new", reason="why"))
-
-    assert [step.id for _, step in positions(changed)] == ["open", "type", "read", "look", "drag"]
-    assert placed(changed) == {"open": None, "type": 1, "look": 2, "drag": 3}
