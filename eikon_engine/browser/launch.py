@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.driver import open_driver
 from eikon_engine.browser.find import BrowserBinary, find_browser
 from eikon_engine.browser.left_behind import overlook_what_is_gone
 from eikon_engine.browser.sink import SINK_HOST
@@ -121,12 +122,12 @@ async def launch_browser(options: LaunchOptions) -> AsyncIterator[LaunchedBrowse
         BrowserDiedError: it was found, and did not start.
     """
     binary = options.binary or find_browser(options.browser_path, environ=os.environ, headless=options.headless)
-    from playwright.async_api import Error, async_playwright
+    from playwright.async_api import Error
 
     port = () if options.debugging_port is None else (f"--remote-debugging-port={options.debugging_port}",)
     sandbox = hasattr(os, "geteuid") and os.geteuid() != 0
     overlook_what_is_gone()
-    async with async_playwright() as playwright:
+    async with open_driver() as playwright:
         try:
             browser = await playwright.chromium.launch(
                 executable_path=str(binary.path),

@@ -8,6 +8,7 @@ from hashlib import sha256
 from importlib import metadata
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.driver import one_driver
 from eikon_engine.certify.agree import agree, dom_of
 from eikon_engine.certify.certification import Certification, CertificationReport
 from eikon_engine.certify.draft import Draft
@@ -84,14 +85,15 @@ async def certify(bundle: Bundle, options: CertifyOptions, run_many: RunMany | N
     given = variables_patch(original, options.variables).operations
     draft = Draft(original=original, dom=dom, doublings=options.doublings, given=given)
     with busy_machine() if options.stress else nullcontext():
-        if options.network == "sealed" and draft.is_unsettled:
-            await settle(bundle, draft, options)
-        for number in range(1, options.rounds + 1):
-            done = await _round(bundle, draft, replay, (number, options.runs))
-            said = draft.grow(done.agreements, done.runs) if done.findings else ""
-            if draft.patch == done.patch:
-                break
-            options.progress(f"round {number}: {counted(len(done.findings), 'finding')}; trying {said}")
+        async with one_driver():
+            if options.network == "sealed" and draft.is_unsettled:
+                await settle(bundle, draft, options)
+            for number in range(1, options.rounds + 1):
+                done = await _round(bundle, draft, replay, (number, options.runs))
+                said = draft.grow(done.agreements, done.runs) if done.findings else ""
+                if draft.patch == done.patch:
+                    break
+                options.progress(f"round {number}: {counted(len(done.findings), 'finding')}; trying {said}")
     if _files_sha256(bundle) != before:
         message = (
             f"{bundle.root}: the bundle was changed while it was replayed, so the runs prove nothing; run it again"

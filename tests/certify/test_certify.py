@@ -87,6 +87,27 @@ def test_a_random_text_is_masked_and_nothing_else(bundle: Callable[[str], Path],
     assert "mask key-text: hid something at 2 actions" in (tmp_path / "run" / "replay_summary.txt").read_text()
 
 
+def test_the_browsers_of_all_rounds_have_one_driver(
+    bundle: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each round launches a browser of its own; what launches them is started once."""
+    programs: list[str] = []
+    start = asyncio.create_subprocess_exec
+
+    async def noting(program: str, *arguments: object, **options: object) -> object:
+        programs.append(program)
+        return await start(program, *arguments, **options)  # type: ignore[arg-type] # as Playwright calls it
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noting)
+    folder = bundle("stable")
+    change_actions(folder, lambda action: action.model_copy(update={"observation": None}))
+
+    certification = run_certify(folder)
+
+    assert (certification.report.status, certification.report.rounds) == ("proposed", 2)
+    assert len(programs) == 1
+
+
 def test_a_recording_without_observations_gets_a_baseline(bundle: Callable[[str], Path], tmp_path: Path) -> None:
     """A trace that says nothing of its pages is unverifiable; with the accepted baseline it replays faithfully."""
 

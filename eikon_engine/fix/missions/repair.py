@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.driver import one_driver
 from eikon_engine.errors import UsageError
 from eikon_engine.fix.missions.diagnosis import diagnose
 from eikon_engine.fix.missions.hand_over import Destination
@@ -47,6 +48,11 @@ async def repair_trace(path: Path, options: RepairOptions) -> RepairReport:
         EikonError: the trace cannot be read, the site cannot be replayed, or there is no browser.
     """
     _demand_sense(options)
+    async with one_driver():
+        return await _repair(path, options)
+
+
+async def _repair(path: Path, options: RepairOptions) -> RepairReport:
     bundle = open_bundle(path)
     destination = Destination(root=bundle.root, output=options.output, in_place=options.in_place)
     destination.demand_free()
