@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
 PACKAGE = PROJECT / "eikon_engine"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Source:
     """Hold one module."""
 
@@ -19,7 +19,11 @@ class Source:
     name: str
     """Dotted name; a package has the name of its folder."""
     text: str
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Parse it, when somebody asks: all trees together are a million objects."""
+        return ast.parse(self.text, filename=str(self.path))
 
 
 @cache
@@ -36,4 +40,4 @@ def module_names() -> tuple[str, ...]:
 def _read(path: Path) -> Source:
     text = path.read_text(encoding="utf-8")
     name = ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__")
-    return Source(path=path, name=name, text=text, tree=ast.parse(text, filename=str(path)))
+    return Source(path=path, name=name, text=text)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from io import StringIO
@@ -19,6 +17,7 @@ import pytest
 from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.read_events import EventsReader
 from eikon_engine.shell import run_command
+from tests.until import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -143,12 +142,8 @@ def session(parent: Path, *options: str, name: str = "s1", trace: Path | None = 
 
 def wait_for(events: Path, kind: str, count: int = 1) -> None:
     """Return when so many events of a type have been written."""
-    deadline = time.monotonic() + DEADLINE_S
     mark = f'"type":"{kind}"'.encode()
-    while events.read_bytes().count(mark) < count:
-        assert time.monotonic() < deadline, f"{kind} did not come"
-        time.monotonic()
-        os.sched_yield()
+    wait_until(lambda: events.read_bytes().count(mark) >= count, kind, DEADLINE_S)
 
 
 @pytest.fixture(scope="module")

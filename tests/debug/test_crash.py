@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.debug.conftest import DEADLINE_S, PASSING, Session, eikon_process, say, session, wait_for
+from tests.until import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,9 +179,7 @@ def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: 
         [*command, *options], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
     )
     events = tmp_path / "s1" / "events.jsonl"
-    while not events.exists():
-        assert process.poll() is None
-        os.sched_yield()
+    wait_until(lambda: events.exists() or process.poll() is not None, "a session", DEADLINE_S)
     wait_for(events, while_it)
     os.killpg(process.pid, signal.SIGTERM)
     out, _ = process.communicate(timeout=DEADLINE_S)

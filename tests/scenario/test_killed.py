@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,9 @@ from eikon_engine.outcome.read_events import read_events
 from eikon_engine.trace.serializer import read_trace
 from tests.scenario.workshop import PAGE, Workshop
 from tests.sites.static import serve_folder
+from tests.until import wait_until
+
+DEADLINE_S = 60.0
 
 ENDLESS = """
 id: endless
@@ -40,10 +42,8 @@ def started(shop: Workshop, run_id: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    deadline = time.monotonic() + 60
-    while not began.exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
+    wait_until(lambda: began.exists() or process.poll() is not None, "the endless tool", DEADLINE_S)
+    assert process.poll() is None, process.communicate()
     return process
 
 
@@ -114,10 +114,8 @@ def test_a_stopped_run_with_pages_has_its_end_and_its_mission(shop: Workshop) ->
             stderr=subprocess.PIPE,
             text=True,
         )
-        deadline = time.monotonic() + 60
-        while not events.exists() or events.read_text().count('"type":"action"') < 3:
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < deadline
+        wait_until(lambda: _actions(events) >= 3 or process.poll() is not None, "the third action", DEADLINE_S)
+        assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGTERM)
         _, told = process.communicate(timeout=60)
 
@@ -126,3 +124,7 @@ def test_a_stopped_run_with_pages_has_its_end_and_its_mission(shop: Workshop) ->
     trace = read_trace(events.parent / "mission")
     assert trace.status == "aborted"
     assert len(trace.subgoal_traces[0].actions_taken) >= 3
+
+
+def _actions(events: Path) -> int:
+    return events.read_text().count('"type":"action"') if events.exists() else 0
