@@ -1,4 +1,4 @@
-"""`eikon certify`, as a user runs it: a process of its own, judged by status, streams and files."""
+"""`eikon certify`, as a user runs it, judged by status, streams and files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eikon_engine.certify.certification import CertificationReport
+from eikon_engine.cli.main import eikon
 from tests.certify.conftest import change_actions
+from tests.commands import run_here
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_certify(bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on a bundle."""
+    """Run the command on a bundle, in this process."""
+    return run_here(eikon, ("certify", bundle, "--runs", "2", *options), "eikon")
+
+
+def run_apart(bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the command on a bundle, in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "eikon_engine", "certify", str(bundle), "--runs", "2", *options],
         capture_output=True,
@@ -36,7 +43,7 @@ def test_proposals_are_shown_and_only_written_when_accepted(bundle: Callable[[st
     change_actions(folder, lambda action: action.model_copy(update={"observation": None}))
     before = (folder / "trace.json").read_bytes()
 
-    shown = run_certify(folder, "--stress")
+    shown = run_apart(folder, "--stress")
     untouched = (folder / "trace.json").read_bytes() == before and not (folder / "certificate.json").exists()
     accepted = run_certify(folder, "--accept", "--json")
 

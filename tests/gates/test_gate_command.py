@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from eikon_engine.cli.main import eikon
 from eikon_engine.outcome.events import ActionStart, ActionTaken, GateResultGiven, RunEnd
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
+from tests.commands import run_here
 from tests.unit.outcome.event_values import END, START, answer, call, completion, lines, text_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,7 +29,12 @@ gates:
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run `eikon` to its end."""
+    """Run `eikon` to its end, in this process."""
+    return run_here(eikon, arguments, "eikon")
+
+
+def run_apart(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `eikon` to its end, in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "eikon_engine", *map(str, arguments)],
         capture_output=True,
@@ -50,7 +57,7 @@ def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.Compl
     """Replay a mission of two actions by gates that it keeps to."""
     folder = tmp_path_factory.mktemp("replayed")
     gates = gates_of(folder, PASSING)
-    done = run("replay", "--trace", TRACES / "shop_failing", "--artifacts-dir", folder / "run", "--gates", gates)
+    done = run_apart("replay", "--trace", TRACES / "shop_failing", "--artifacts-dir", folder / "run", "--gates", gates)
     return done, folder / "run"
 
 
@@ -100,7 +107,7 @@ def test_every_kind_of_outcome_is_judged(
     alone = tmp_path / "alone" / "outcome.json"
     alone.write_bytes((replayed[1] / "outcome.json").read_bytes())
 
-    done = run("gate", gates, replayed[1], alone, TRACES / "shop_failing", replayed[1] / "events.jsonl")
+    done = run_apart("gate", gates, replayed[1], alone, TRACES / "shop_failing", replayed[1] / "events.jsonl")
 
     assert done.returncode == 0, done.stderr
     assert [line.split()[:2] for line in done.stdout.splitlines()] == [

@@ -14,7 +14,7 @@ from eikon_engine.network.matching import Hit, Playback
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.shell import run_command
 from tests.browser.pages import Answer, PageSite, redirect, serve_pages
-from tests.replay.test_replay_command import TRACES, assert_one_line, copy_bundle, run_replay
+from tests.replay.test_replay_command import TRACES, assert_one_line, copy_bundle, run_apart, run_replay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_an_exported_har_answers_a_replay(bundle: Path, har: Path, tmp_path: Pat
     temporary = tmp_path / "temporary"
     temporary.mkdir()
 
-    done = run_replay(bundle, tmp_path / "run", "--har", str(har), TMPDIR=str(temporary))
+    done = run_apart(bundle, tmp_path / "run", "--har", str(har), TMPDIR=str(temporary))
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
     assert done.returncode == 0, done.stderr

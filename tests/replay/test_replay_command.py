@@ -1,6 +1,6 @@
-"""`python -m eikon_engine.replay`, as a user runs it, judged by status, streams and files: a process of its own.
+"""`python -m eikon_engine.replay`, as a user runs it, judged by status, streams and files.
 
-What is refused before a browser starts is run by the same shell in this process.
+It is a process of its own where it passes, diverges, prints and is stopped; the same shell in this process elsewhere.
 """
 
 from __future__ import annotations
@@ -11,9 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 
@@ -21,18 +19,21 @@ from eikon_engine.outcome.events import ObservationMade, RunEnd
 from eikon_engine.outcome.outcomes import ReplayOutcome
 from eikon_engine.outcome.read_events import read_events
 from eikon_engine.replay.replay_cli import replay_command
-from eikon_engine.shell import run_command
+from tests.commands import run_here
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests" / "data" / "traces"
 COMMAND = (sys.executable, "-m", "eikon_engine.replay")
 
 
-Run: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
+def run_replay(trace: Path, artifacts: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the command on a bundle, in this process."""
+    arguments = ("--trace", trace, "--artifacts-dir", artifacts, *options)
+    return run_here(replay_command, arguments, "eikon-replay")
 
 
-def run_replay(trace: Path, artifacts: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on a bundle."""
+def run_apart(trace: Path, artifacts: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run the command on a bundle, in a process of its own."""
     return subprocess.run(
         [*COMMAND, "--trace", str(trace), "--artifacts-dir", str(artifacts), *options],
         capture_output=True,
@@ -42,19 +43,6 @@ def run_replay(trace: Path, artifacts: Path, *options: str, **environ: str) -> s
         timeout=120,
         env={**os.environ, **environ},
     )
-
-
-@pytest.fixture
-def run_here(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command in this process."""
-
-    def run(trace: Path, artifacts: Path, *options: str) -> subprocess.CompletedProcess[str]:
-        arguments = ["--trace", str(trace), "--artifacts-dir", str(artifacts), *options]
-        status = run_command(replay_command, arguments, "eikon-replay")
-        said = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, status, said.out, said.err)
-
-    return run
 
 
 def copy_bundle(name: str, folder: Path) -> Path:
@@ -82,7 +70,7 @@ def assert_one_line(done: subprocess.CompletedProcess[str], status: int, *words:
 
 def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
     """Replay the bundled mission offline: exit 0, and everything lies in the artifacts."""
-    done = run_replay(TRACES / "shop_passing", tmp_path / "run")
+    done = run_apart(TRACES / "shop_passing", tmp_path / "run")
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
@@ -110,7 +98,7 @@ def test_a_passing_mission_is_faithful_without_its_site(tmp_path: Path) -> None:
 
 def test_a_diverging_mission_says_where_and_why(tmp_path: Path) -> None:
     """Replay the failure demo: exit 1, the flag in both places, the exact action, a diff of exactly what changed."""
-    done = run_replay(TRACES / "shop_diverging", tmp_path / "run")
+    done = run_apart(TRACES / "shop_diverging", tmp_path / "run")
 
     outcome = ReplayOutcome.model_validate_json((tmp_path / "run" / "outcome.json").read_bytes())
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
@@ -174,7 +162,7 @@ def test_a_lost_target_is_found_on_snapshots(tmp_path: Path) -> None:
 
 def test_the_outcome_is_printed_on_request(tmp_path: Path) -> None:
     """Print the outcome on standard output with --json, and nothing else there."""
-    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--json")
+    done = run_apart(TRACES / "shop_failing", tmp_path / "run", "--json")
 
     assert json.loads(done.stdout)["verdict"] == "faithful"
 
@@ -190,11 +178,11 @@ def test_a_second_run_keeps_the_first_one_aside(tmp_path: Path) -> None:
     assert sorted(path.name for path in (tmp_path / "run").rglob("*")) == first
 
 
-def test_a_folder_of_somebody_else_is_left_alone(run_here: Run, tmp_path: Path) -> None:
+def test_a_folder_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
     """Refuse to write artifacts among files that are no artifacts."""
     (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
 
-    done = run_here(TRACES / "shop_failing", tmp_path)
+    done = run_replay(TRACES / "shop_failing", tmp_path)
 
     assert_one_line(done, 2, "mine.txt", "--artifacts-dir")
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
@@ -236,47 +224,47 @@ def test_a_folder_of_somebody_else_is_left_alone(run_here: Run, tmp_path: Path) 
     ],
 )
 def test_a_bundle_that_cannot_be_read_is_one_clear_line(
-    run_here: Run, tmp_path: Path, spoil: object, status: int, words: tuple[str, ...]
+    tmp_path: Path, spoil: object, status: int, words: tuple[str, ...]
 ) -> None:
     """Spoil a bundle in one way, and get one line and the right exit status."""
     bundle = copy_bundle("shop_failing", tmp_path)
     assert callable(spoil)
     spoil(bundle)
 
-    done = run_here(bundle, tmp_path / "run")
+    done = run_replay(bundle, tmp_path / "run")
 
     assert_one_line(done, status, *words)
 
 
-def test_an_unknown_skill_names_the_known_ones(run_here: Run, tmp_path: Path) -> None:
+def test_an_unknown_skill_names_the_known_ones(tmp_path: Path) -> None:
     """Ask for a skill that no registry has: exit 78, and nothing is written."""
     bundle = copy_bundle("shop_passing", tmp_path)
     change_trace(bundle, '"skill": "extract_table"', '"skill": "extract_tables"')
 
-    done = run_here(bundle, tmp_path / "run")
+    done = run_replay(bundle, tmp_path / "run")
 
     assert_one_line(done, 78, "extract_tables", "detect_login_form, detect_page")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_missing_secret_says_how_to_give_it(run_here: Run, tmp_path: Path) -> None:
+def test_a_missing_secret_says_how_to_give_it(tmp_path: Path) -> None:
     """Leave a secret out: exit 78, and the three ways to give it."""
-    done = run_here(TRACES / "old_format", tmp_path / "run")
+    done = run_replay(TRACES / "old_format", tmp_path / "run")
 
     assert_one_line(done, 78, "--secret PASSWORD=", "EIKON_SECRET_PASSWORD", "--secret-file")
 
 
-def test_a_browser_that_is_not_there_is_exit_69(run_here: Run, tmp_path: Path) -> None:
+def test_a_browser_that_is_not_there_is_exit_69(tmp_path: Path) -> None:
     """Name a browser that does not exist."""
-    done = run_here(TRACES / "shop_failing", tmp_path / "run", "--browser-path", str(tmp_path / "none"))
+    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--browser-path", str(tmp_path / "none"))
 
     assert_one_line(done, 69, str(tmp_path / "none"))
 
 
 @pytest.mark.parametrize("timeout", ["0", "-1", "nan", "inf", "soon"])
-def test_a_deadline_that_is_none_is_exit_2(run_here: Run, tmp_path: Path, timeout: str) -> None:
+def test_a_deadline_that_is_none_is_exit_2(tmp_path: Path, timeout: str) -> None:
     """Refuse deadlines that are no positive number of seconds."""
-    done = run_here(TRACES / "shop_failing", tmp_path / "run", "--timeout", timeout)
+    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--timeout", timeout)
 
     assert done.returncode == 2
     assert "--timeout" in done.stderr
@@ -294,7 +282,7 @@ def test_actions_that_were_blocked_are_no_pass(tmp_path: Path) -> None:
     assert run_replay(bundle, tmp_path / "run").returncode == 3
 
 
-def test_a_snapshot_of_something_else_is_no_evidence(run_here: Run, tmp_path: Path) -> None:
+def test_a_snapshot_of_something_else_is_no_evidence(tmp_path: Path) -> None:
     """Exchange the snapshots of two actions: what was observed is not what they show, and that is said."""
     bundle = copy_bundle("shop_passing", tmp_path)
     trace = json.loads((bundle / "trace.json").read_bytes())
@@ -302,24 +290,24 @@ def test_a_snapshot_of_something_else_is_no_evidence(run_here: Run, tmp_path: Pa
     first["snapshot"], second["snapshot"] = second["snapshot"], first["snapshot"]
     (bundle / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
 
-    done = run_here(bundle, tmp_path / "run")
+    done = run_replay(bundle, tmp_path / "run")
 
     assert_one_line(done, 65, "another one", "attachment-corrupt")
 
 
 def test_an_unknown_option_is_exit_2(tmp_path: Path) -> None:
     """Use an option that does not exist."""
-    done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--retry")
+    done = run_apart(TRACES / "shop_failing", tmp_path / "run", "--retry")
 
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 
-def test_a_folder_that_cannot_be_made_is_exit_2(run_here: Run, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_exit_2(tmp_path: Path) -> None:
     """Put the artifacts below a file."""
     (tmp_path / "file").write_text("", encoding="utf-8")
 
-    done = run_here(TRACES / "shop_failing", tmp_path / "file" / "run")
+    done = run_replay(TRACES / "shop_failing", tmp_path / "file" / "run")
 
     assert_one_line(done, 2, "file")
 

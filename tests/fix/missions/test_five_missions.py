@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from eikon_engine.cli.main import eikon
 from eikon_engine.fix.missions.options import RepairOptions
 from eikon_engine.fix.missions.render import render_repair
 from eikon_engine.fix.missions.repair import repair_trace
@@ -19,6 +20,7 @@ from eikon_engine.fix.missions.report import RepairHistory
 from eikon_engine.trace.actions import Click
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import Certificate, certificate_state
+from tests.commands import run_here
 from tests.fix.missions.conftest import SECRETS, contents
 
 if TYPE_CHECKING:
@@ -29,14 +31,20 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def run_fix_trace(bundle: Path, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run the command on a bundle."""
+    """Run the command on a bundle, in this process."""
+    known = {"EIKON_SECRET_PASSWORD": SECRETS["PASSWORD"], **environ}
+    return run_here(eikon, ("fix", "trace", bundle, *options), "eikon", known)
+
+
+def run_apart(bundle: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the command on a bundle, in a process of its own."""
     return subprocess.run(
         [sys.executable, "-m", "eikon_engine", "fix", "trace", str(bundle), *options],
         capture_output=True,
         text=True,
         check=False,
         timeout=300,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "EIKON_SECRET_PASSWORD": SECRETS["PASSWORD"], **environ},
+        env={**os.environ, "PYTHONPATH": str(ROOT), "EIKON_SECRET_PASSWORD": SECRETS["PASSWORD"]},
     )
 
 
@@ -53,7 +61,7 @@ def test_a_renamed_button_is_found_recorded_anew_and_certified(changing: Changin
     before = contents(bundle)
     changing.shop.restart("new-id")
 
-    done = run_fix_trace(bundle, "--output", str(output))
+    done = run_apart(bundle, "--output", str(output))
 
     assert done.returncode == 0, done.stderr
     assert contents(bundle) == before

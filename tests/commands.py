@@ -1,0 +1,36 @@
+"""Run commands in this process, by the shell that runs them in processes of their own: what is imported is there."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
+from subprocess import CompletedProcess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.shell import run_command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import click
+
+
+def run_here(
+    command: click.Command, arguments: Sequence[str | Path], program: str, environ: Mapping[str, str] | None = None
+) -> CompletedProcess[str]:
+    """Run a command to its end, with variables of the environment; return its status and what it printed."""
+    words = [*map(str, arguments)]
+    out, err = StringIO(), StringIO()
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        for name, value in (environ or {}).items():
+            patch.setenv(name, value)
+        try:
+            status = run_command(command, words, program)
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return CompletedProcess(words, status, out.getvalue(), err.getvalue())
