@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +20,7 @@ from tests.browser.pages import Answer, PageSite, serve_pages
 from tests.missions.shop import css
 from tests.record.test_recording import everything_in
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 ACCOUNT = """<!doctype html><title>Account</title><ul id=all></ul><button>Sign out of the tab</button>
 <a href="/account?again">again</a><i id=open onclick="window.open('/account')">open</i><script>
@@ -86,7 +86,7 @@ def record(directory: Path, url: str, options: RecordOptions, *steps: str) -> No
         async with open_recorder(directory, mission_text="Look", options=options) as mission:
             await look(mission)
 
-    asyncio.run(recorded())
+    SHARED.run(recorded())
 
 
 def shown(directory: Path, *, page: int = 0) -> str:
@@ -109,7 +109,7 @@ def test_a_session_that_is_signed_in_is_so_in_the_sealed_replay(tmp_path: Path) 
     """Begin with cookies, local storage, IndexedDB and session storage, stop the site, replay: all four are shown."""
     with serve_pages() as site:
         account(site)
-        options = asyncio.run(keep_session(site.url, tmp_path))
+        options = SHARED.run(keep_session(site.url, tmp_path))
         record(tmp_path / "b", site.url, options)
 
     outcome = replay(tmp_path / "b", tmp_path / "run")
@@ -125,7 +125,7 @@ def test_session_storage_that_the_mission_removes_stays_removed(tmp_path: Path) 
     """Sign out of the tab, and load the page again: nothing fills its storage a second time."""
     with serve_pages() as site:
         account(site)
-        options = asyncio.run(keep_session(site.url, tmp_path))
+        options = SHARED.run(keep_session(site.url, tmp_path))
         record(tmp_path / "b", site.url, options, "button", "a")
 
     outcome = replay(tmp_path / "b", tmp_path / "run")
@@ -138,7 +138,7 @@ def test_a_page_that_the_first_one_opens_has_its_session_storage(tmp_path: Path)
     """Open the account in another page: it is signed in as the first one is, in the replay too."""
     with serve_pages() as site:
         account(site)
-        options = asyncio.run(keep_session(site.url, tmp_path))
+        options = SHARED.run(keep_session(site.url, tmp_path))
         record(tmp_path / "b", site.url, options, "#open")
 
     outcome = replay(tmp_path / "b", tmp_path / "run")
@@ -151,7 +151,7 @@ def test_a_cookie_that_expired_since_is_there_in_the_replay(tmp_path: Path) -> N
     """Replay two days later a mission that began with a cookie of one day: it begins with it again."""
     with serve_pages() as site:
         account(site)
-        options = asyncio.run(keep_session(site.url, tmp_path))
+        options = SHARED.run(keep_session(site.url, tmp_path))
         record(tmp_path / "b", site.url, options)
     state = json.loads((tmp_path / "b" / "storage_state.json").read_text(encoding="utf-8"))
     yesterday = (datetime.now(UTC) - timedelta(days=1)).timestamp()  # noqa: TID251 - the browser's own clock counts here
@@ -168,7 +168,7 @@ def test_secrets_of_the_start_are_in_no_file(tmp_path: Path) -> None:
     secrets = {"TOKEN": "local-4711", "TAB": "seven", "FRUIT": "banana"}
     with serve_pages() as site:
         account(site)
-        options = asyncio.run(keep_session(site.url, tmp_path))
+        options = SHARED.run(keep_session(site.url, tmp_path))
         record(tmp_path / "b", site.url, replace(options, secrets=secrets))
 
     outcome = replay(tmp_path / "b", tmp_path / "run", secrets={"TOKEN": 'a"b\\c', "TAB": "<8>", "FRUIT": "plum"})
@@ -207,7 +207,7 @@ def test_a_damaged_session_storage_of_a_bundle_is_named(tmp_path: Path) -> None:
     """Spoil the file in the bundle: the trace cannot be read, and the message names the file."""
     with serve_pages() as site:
         account(site)
-        options = asyncio.run(keep_session(site.url, tmp_path))
+        options = SHARED.run(keep_session(site.url, tmp_path))
         record(tmp_path / "b", site.url, options)
     (tmp_path / "b" / "session_storage.json").write_text("{", encoding="utf-8")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from eikon_engine.trace.serializer import read_trace
 from tests.missions.django_admin import PASSWORD_NAME, keep_a_note
 from tests.missions.miniwob import SOLUTIONS, solve_task
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 from tests.sites.django_site import DJANGO_PASSWORD, DJANGO_USER, serve_django
 from tests.sites.miniwob_site import serve_miniwob
 
@@ -68,7 +68,7 @@ def record(
         async with open_recorder(recorded.bundle, mission_text="visit a stranger's site", options=options) as mission:
             await drive(mission)
 
-    asyncio.run(run())
+    SHARED.run(run())
     return recorded
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from tests.browser.pages import Answer, Asked, PageSite, serve_pages
 from tests.missions.shop import css
 from tests.record.test_recording import everything_in
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,7 +56,7 @@ def record(directory: Path, site: PageSite, options: RecordOptions) -> None:
             await mission.perform(Click(target=css("button")))
 
     site.answers["/told"] = Answer(body=TELL)
-    asyncio.run(recorded())
+    SHARED.run(recorded())
 
 
 def change(bundle: Path, edit: Callable[[dict[str, Any]], None]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,7 +43,7 @@ def outcome_of(bundle: Path) -> ReplayOutcome:
 @pytest.mark.parametrize("page", ["sockets", "exchanges", "bodies", "parts", "frames", "chance"])
 def test_everything_on_a_page_replays_as_recorded(tmp_path: Path, page: str) -> None:
     """Record a page of the torture site, stop the server, and find its replay faithful, with nothing missed."""
-    asyncio.run(record(tmp_path / "bundle", page))
+    SHARED.run(record(tmp_path / "bundle", page))
 
     outcome = outcome_of(tmp_path / "bundle")
 
@@ -54,7 +53,7 @@ def test_everything_on_a_page_replays_as_recorded(tmp_path: Path, page: str) -> 
 @pytest.mark.parametrize("page", ["sockets", "sync-xhr"])
 def test_a_recording_in_natural_time_replays_alike(tmp_path: Path, page: str) -> None:
     """What came while the page's clock ran by itself comes at its moment again, or when the page stands still."""
-    asyncio.run(record(tmp_path / "bundle", page, clock="natural"))
+    SHARED.run(record(tmp_path / "bundle", page, clock="natural"))
 
     outcome = outcome_of(tmp_path / "bundle")
 

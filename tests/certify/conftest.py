@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from eikon_engine.trace.actions import Click, Navigate
 from eikon_engine.trace.serializer import read_trace, write_trace
 from tests.browser.pages import Answer, serve_pages
 from tests.missions.shop import css
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         site.answers["/price"] = Answer(body="310", content_type="text/plain")
         for name, page in PAGES.items():
             site.answers[f"/{name}"] = Answer(body=f"<!doctype html><title>{name}</title>{page}")
-            asyncio.run(_buy(root / name, name, f"{site.url}/{name}"))
+            SHARED.run(_buy(root / name, name, f"{site.url}/{name}"))
     return {name: root / name for name in PAGES}
 
 

@@ -22,6 +22,7 @@ from eikon_engine.trace.serializer import read_trace, write_trace
 from eikon_engine.trace.volatile import QueryKeyRule
 from tests.certify.conftest import change_actions
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 def run_certify(folder: Path, **changes: object) -> Certification:
     """Certify a bundle with two runs; what more page time does is tested without a browser."""
     options = CertifyOptions(**{"runs": 2, "doublings": 0, **changes})  # type: ignore[arg-type] # of the test
-    return asyncio.run(certify(open_bundle(folder), options))
+    return SHARED.run(certify(open_bundle(folder), options))
 
 
 def everything_in(folder: Path) -> dict[str, bytes]:
@@ -102,7 +103,7 @@ def test_the_browsers_of_all_rounds_have_one_driver(
     folder = bundle("stable")
     change_actions(folder, lambda action: action.model_copy(update={"observation": None}))
 
-    certification = run_certify(folder)
+    certification = asyncio.run(certify(open_bundle(folder), CertifyOptions(runs=2, doublings=0)))
 
     assert (certification.report.status, certification.report.rounds) == ("proposed", 2)
     assert len(programs) == 1
@@ -176,7 +177,7 @@ def test_a_random_part_of_a_request_gets_a_rule(bundle: Callable[[str], Path]) -
     folder = bundle("asks_with_key")
     options = CertifyOptions(runs=2)
 
-    runs = asyncio.run(replay_together(options)(open_bundle(folder), 2))
+    runs = SHARED.run(replay_together(options)(open_bundle(folder), 2))
     rules = propose_rules([run.outcome.network.misses for run in runs], ())
 
     (rule,) = rules

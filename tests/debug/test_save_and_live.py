@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
@@ -21,6 +20,7 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import read_certificate
 from eikon_engine.trace.target import Target
 from tests.debug.conftest import DEADLINE_S, TRACES, Session, say, session
+from tests.replay.shared_browsers import SHARED
 from tests.sites.shop import serve_shop
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ async def record(folder: Path, url: str) -> None:
 def test_a_live_branch_asks_a_site_that_has_changed(tmp_path: Path) -> None:
     """The page that is asked for again has the new button; what is put in hits it, and replays without the site."""
     with serve_shop() as shop:
-        asyncio.run(record(tmp_path / "buy", shop.url))
+        SHARED.run(record(tmp_path / "buy", shop.url))
         port = int(shop.url.rpartition(":")[2])
     with (
         serve_shop(port=port, change="renamed-target") as shop,

@@ -16,6 +16,7 @@ from tests.missions.django_admin import PASSWORD_NAME, keep_a_note
 from tests.missions.shop import import_a_file
 from tests.missions.torture import torture
 from tests.replay.conftest import MISSIONS, SECRETS, record
+from tests.replay.shared_browsers import SHARED
 from tests.sites.dispatch import serve_dispatch
 from tests.sites.django_site import DJANGO_PASSWORD, DJANGO_USER, serve_django
 from tests.sites.shop import serve_shop
@@ -46,7 +47,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exported]:
         tests = {}
         for name in MISSIONS:
             shop.restart()
-            asyncio.run(record(name, shop.url, folder / name))
+            SHARED.run(record(name, shop.url, folder / name))
             tests[name] = export(folder / name, folder / f"{name}-test"), folder / f"{name}-test"
         yield Exported(shop, tests)
 

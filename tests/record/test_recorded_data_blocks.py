@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from eikon_engine.trace.dom.stored import load_snapshot
 from tests.missions.shop import css
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 from tests.rerun.recorded import use, write_bundle
 from tests.sites.async_loopback import hide_the_server, running_application
 
@@ -81,7 +81,7 @@ def bundle(shop: Shop, tmp_path_factory: pytest.TempPathFactory) -> Path:
             await mission.skill("extract_metadata")
             await mission.perform(Click(target=css("button")))
 
-    asyncio.run(record())
+    SHARED.run(record())
     return folder
 
 
@@ -128,7 +128,7 @@ def test_no_more_is_kept_than_a_document_may_have(shop: Shop, tmp_path: Path) ->
             await mission.perform(Navigate(url=f"{shop.url}many"))
             return await mission.html()
 
-    scripts = LexborHTMLParser(asyncio.run(record())).css("script")
+    scripts = LexborHTMLParser(SHARED.run(record())).css("script")
 
     assert [len(each.text()) for each in scripts] == [250_000] * 4 + [0, 1]
     assert scripts[4].attributes["data-eikon-left-out"] == "250000"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import signal
@@ -21,6 +20,7 @@ from eikon_engine.trace.execution import Failed
 from tests.browser.pages import Answer, serve_pages
 from tests.missions.shop import SHOP_PASSWORD, css, import_a_file, order
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 from tests.sites.shop import serve_shop
 from tests.sites.static import serve_folder
 
@@ -67,7 +67,7 @@ def test_a_password_is_in_no_file_and_the_replay_is_faithful(tmp_path: Path) -> 
             async with open_recorder(tmp_path / "b", mission_text="Order") as mission:
                 await order(mission, shop.url)
 
-        asyncio.run(record())
+        SHARED.run(record())
 
     outcome = replay(tmp_path / "b", tmp_path / "run")
 
@@ -90,7 +90,7 @@ def test_another_value_of_a_secret_is_the_same_mission(tmp_path: Path) -> None:
             async with open_recorder(tmp_path / "b", mission_text="Order") as mission:
                 await order(mission, shop.url)
 
-        asyncio.run(record())
+        SHARED.run(record())
 
     outcome = replay(tmp_path / "b", tmp_path / "run", secrets={"PASSWORD": "p@ss & w'örd"})
 
@@ -108,7 +108,7 @@ def test_an_upload_lies_in_the_bundle(tmp_path: Path) -> None:
             async with open_recorder(tmp_path / "b", mission_text="Import") as mission:
                 await import_a_file(mission, shop.url, file)
 
-        asyncio.run(record())
+        SHARED.run(record())
     file.unlink()
 
     assert replay(tmp_path / "b", tmp_path / "run").verdict == "faithful"
@@ -124,7 +124,7 @@ def test_a_failed_action_is_recorded_and_goes_on_to_the_caller(tmp_path: Path) -
                 await mission.perform(Click(target=css("#nothing"), timeout_ms=200))
 
         with pytest.raises(TargetMissingError):
-            asyncio.run(record())
+            SHARED.run(record())
 
     trace = open_bundle(tmp_path / "b").trace
     last = trace.subgoal_traces[0].actions_taken[-1]
@@ -140,11 +140,11 @@ def test_a_second_recording_never_overwrites_the_first(tmp_path: Path) -> None:
         async with open_recorder(tmp_path / "b", mission_text="Nothing"):
             pass
 
-    asyncio.run(record())
+    SHARED.run(record())
     before = everything_in(tmp_path)
 
     with pytest.raises(OutputError, match="already"):
-        asyncio.run(record())
+        SHARED.run(record())
 
     assert everything_in(tmp_path) == before
 
@@ -165,7 +165,7 @@ def test_actions_belong_to_a_subgoal(tmp_path: Path) -> None:
 
     for name in ("stray", "nested"):
         with pytest.raises(UsageError, match="subgoal"):
-            asyncio.run(record(name))
+            SHARED.run(record(name))
 
 
 def test_a_secret_inside_a_longer_text_is_put_back(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_secret_inside_a_longer_text_is_put_back(tmp_path: Path) -> None:
             async with open_recorder(tmp_path / "b", mission_text="Search", options=options) as mission:
                 await search(mission, shop.url)
 
-        asyncio.run(record())
+        SHARED.run(record())
         shop.restart()
         outcome = replay(tmp_path / "b", tmp_path / "run", network="live", secrets={"WORD": "swordfish-7"})
 
@@ -210,7 +210,7 @@ def test_a_password_that_the_page_showed_before_is_in_no_file(secrets: dict[str,
                 await mission.perform(Fill(target=css("#p"), text="plum-4711"))
                 await mission.perform(Click(target=css("button")))
 
-        asyncio.run(record())
+        SHARED.run(record())
 
     outcome = replay(tmp_path / "b", tmp_path / "run", secrets=secrets)
 
@@ -239,7 +239,7 @@ def test_a_declared_secret_is_in_no_text_of_the_trace(tmp_path: Path) -> None:
             async with open_recorder(tmp_path / "b", mission_text=f"Find {value}", options=options) as mission:
                 await mention(mission, shop.url)
 
-        asyncio.run(record())
+        SHARED.run(record())
 
     names = [path.name for path in tmp_path.rglob("*")]
     assert value.encode() not in everything_in(tmp_path)
@@ -259,7 +259,7 @@ def test_an_id_that_looks_like_a_path_stays_in_the_bundle(tmp_path: Path) -> Non
                 await mission.perform(Navigate(url=f"{shop.url}/"))
                 await mission.perform(Screenshot())
 
-        asyncio.run(record())
+        SHARED.run(record())
 
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
     assert [path.name for path in (tmp_path / "in").iterdir()] == ["b"]
@@ -283,7 +283,7 @@ def test_a_disk_that_fills_up_fails_the_recording_and_leaves_it_whole(tmp_path: 
                 await mission.perform(Click(target=css("#b")))
 
         with pytest.raises(OutputError, match="cannot be written"):
-            asyncio.run(record())
+            SHARED.run(record())
 
     trace = open_bundle(tmp_path / "b").trace
     assert trace.status == "failed"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from eikon_engine.trace.actions import Assert, AssertText, Navigate
 from tests.missions.shop import css
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 from tests.sites.async_loopback import hide_the_server, running_application
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def bundle(site: str, tmp_path: Path) -> Path:
             await mission.perform(Navigate(url=f"{site}/"))
             await mission.perform(Assert(expectation=AssertText(target=css("h1"), text="Ada")))
 
-    asyncio.run(record())
+    SHARED.run(record())
     return tmp_path / "b"
 
 
@@ -112,7 +112,7 @@ def test_a_header_that_was_redacted_is_asked_for(site: str, tmp_path: Path) -> N
         ):
             await mission.perform(Navigate(url=f"{site}/"))
 
-    asyncio.run(record())
+    SHARED.run(record())
 
     assert left_in(tmp_path / "b", {"session": SESSION}) == set()
     with pytest.raises(SecretMissingError, match=r"its header Authorization; name the value in RecordOptions.secrets"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +15,7 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.encodings import ENCODINGS
 from tests.missions.login import see_the_account
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 from tests.sites.login import PASSWORD, serve_login
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def record(folder: Path, options: RecordOptions) -> Mapping[str, str]:
             async with open_recorder(folder, mission_text="See the account", options=options) as mission:
                 await see_the_account(mission, site.url)
 
-        asyncio.run(drive())
+        SHARED.run(drive())
         return {**site.given, "password": PASSWORD}
 
 
@@ -68,6 +68,6 @@ def test_nothing_that_lets_in_is_in_any_file(recorded: Recorded, tmp_path: Path)
 
 def test_the_bundle_can_be_certified_without_the_password(recorded: Recorded) -> None:
     """Certify with the site gone and no secret given: all runs agree with the recording, and nothing is proposed."""
-    certification = asyncio.run(certify(open_bundle(recorded.bundle), CertifyOptions(runs=2)))
+    certification = SHARED.run(certify(open_bundle(recorded.bundle), CertifyOptions(runs=2)))
 
     assert certification.report.status == "certified"

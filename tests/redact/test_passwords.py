@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from eikon_engine.trace.bundle import open_bundle
 from tests.browser.pages import Answer, serve_pages
 from tests.missions.shop import css
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,7 +49,7 @@ def record(script: str, folder: Path) -> Path:
                 await mission.perform(Fill(target=css("#p"), text=PASSWORD))
                 await mission.perform(Click(target=css("button")))
 
-        asyncio.run(drive())
+        SHARED.run(drive())
     return folder
 
 

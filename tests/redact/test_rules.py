@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +14,7 @@ from eikon_engine.trace.actions import Navigate
 from tests.browser.pages import Answer, serve_pages
 from tests.redact.test_login import left_in
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def test_a_recording_follows_its_rules(tmp_path: Path) -> None:
             ):
                 await mission.perform(Navigate(url=f"{site.url}/"))
 
-        asyncio.run(drive())
+        SHARED.run(drive())
 
     assert left_in(tmp_path / "b", {"widget": WIDGET, "plain": PLAIN, "kept": KEPT}) == {"kept"}
     assert replay(tmp_path / "b", tmp_path / "run", secrets={}).verdict == "faithful"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -39,7 +38,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     with serve_shop() as shop:
         for name in MISSIONS:
             shop.restart()
-            asyncio.run(record(name, shop.url, folder / name))
+            SHARED.run(record(name, shop.url, folder / name))
         yield Recorded(shop, {name: folder / name for name in MISSIONS})
 
 

@@ -1,18 +1,22 @@
-"""Browsers that run for all replays of a test process, each of which has a context of its own."""
+"""One driver for the browsers of a test process, and browsers that run for all its replays, each in its own context."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, TypeAlias
+from contextlib import ExitStack, asynccontextmanager
+from contextvars import Context, copy_context
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from eikon_engine.browser.driver import one_driver
 from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.run import find_for, run_replay, verify_bundle
 from eikon_engine.replay.worker_for import browser_for
 from eikon_engine.report import standard_reports
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Coroutine
+
     from eikon_engine.browser.launch import LaunchedBrowser
     from eikon_engine.replay.options import ReplayOptions
     from eikon_engine.replay.plan import Plan
@@ -20,40 +24,67 @@ if TYPE_CHECKING:
     from eikon_engine.trace.bundle import Bundle
 
 Kind: TypeAlias = tuple[object, ...]
+T = TypeVar("T")
 
 
 class SharedBrowsers:
-    """One browser of each kind that was asked for: launched at its first use, and again if it has died."""
+    """A loop with one driver, and a browser of each kind that was asked for.
+
+    Browsers are launched at their first use, and again if they have died.
+    """
 
     def __init__(self) -> None:
         self._held = ExitStack()
-        self._portal: BlockingPortal | None = None
+        self._loop: tuple[BlockingPortal, Context] | None = None
         self._running: dict[Kind, LaunchedBrowser] = {}
 
     def replay(self, bundle: Bundle, options: ReplayOptions) -> Run:
         """Replay a bundle with the standard reports, as `ReplayEngine` does in a browser of its own."""
         plan = plan_replay(bundle, options)
         verify_bundle(bundle)
-        if self._portal is None:
-            self._portal = self._held.enter_context(start_blocking_portal())
-        browser = self._browser(self._portal, plan, options)
-        return self._portal.call(run_replay, bundle, options, standard_reports(), browser)
+        browser = self._browser(plan, options)
+        return self._in_loop(lambda portal: portal.call(run_replay, bundle, options, standard_reports(), browser))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do as `asyncio.run`, in the loop of these browsers: what it launches has their driver."""
+
+        async def done() -> T:
+            return await work
+
+        return self._in_loop(lambda portal: portal.call(done))
 
     def close(self) -> None:
         """End all browsers."""
         self._held.close()
-        self._portal = None
+        self._loop = None
         self._running.clear()
 
-    def _browser(self, portal: BlockingPortal, plan: Plan, options: ReplayOptions) -> LaunchedBrowser:
+    def _in_loop(self, act: Callable[[BlockingPortal], T]) -> T:
+        """Call the loop from where its driver is known: what runs there inherits that."""
+        if self._loop is None:
+            portal = self._held.enter_context(start_blocking_portal())
+            self._loop = portal, self._held.enter_context(portal.wrap_async_context_manager(_with_driver()))
+        portal, surroundings = self._loop
+        return surroundings.copy().run(act, portal)
+
+    def _browser(self, plan: Plan, options: ReplayOptions) -> LaunchedBrowser:
         binary, recorded = find_for(options), plan.trace.environment
         seed = recorded.random_seed if recorded else None
         kind = (binary.path, options.headless, plan.network == "live", seed)
         running = self._running.get(kind)
         if running is None or not running.browser.is_connected():
-            launching = portal.wrap_async_context_manager(browser_for(plan, options, binary))
-            running = self._running[kind] = self._held.enter_context(launching)
+            running = self._running[kind] = self._in_loop(
+                lambda portal: self._held.enter_context(
+                    portal.wrap_async_context_manager(browser_for(plan, options, binary))
+                )
+            )
         return running
+
+
+@asynccontextmanager
+async def _with_driver() -> AsyncIterator[Context]:
+    async with one_driver():
+        yield copy_context()
 
 
 SHARED = SharedBrowsers()

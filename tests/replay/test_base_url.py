@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +16,7 @@ from eikon_engine.replay.replay_cli import replay_command
 from eikon_engine.trace.actions import Assert, AssertUrl, Click, GoBack, Navigate, UrlCondition, WaitFor
 from eikon_engine.trace.target import Target
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 from tests.sites.deployment import serve_deployment
 from tests.sites.shop import serve_shop
 
@@ -43,7 +43,7 @@ def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
         cookie |= {"httpOnly": False, "secure": False, "sameSite": "Lax"}
         state = folder / "state.json"
         state.write_text(json.dumps({"cookies": [cookie], "origins": []}), encoding="utf-8")
-        asyncio.run(_record(base, folder / "bundle", state))
+        SHARED.run(_record(base, folder / "bundle", state))
         yield Deployed(folder / "bundle", base)
 
 

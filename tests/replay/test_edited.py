@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +15,7 @@ from eikon_engine.record import RecordOptions
 from eikon_engine.record.rerecord import rerecord
 from eikon_engine.trace.bundle import open_bundle
 from tests.replay.conftest import SECRETS, Recorded, replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,7 @@ def edit(command: str, bundle: Path, *arguments: str, to: Path) -> Path:
 def certified(bundle: Path) -> CertificationReport:
     """Certify a bundle, with whatever is proposed."""
     opened = open_bundle(bundle)
-    return accept(opened, asyncio.run(certify(opened, CertifyOptions(runs=2, secrets=SECRETS))))
+    return accept(opened, SHARED.run(certify(opened, CertifyOptions(runs=2, secrets=SECRETS))))
 
 
 def search_alone(recorded: Recorded, to: Path, *, up_to: int) -> Path:
@@ -64,7 +64,7 @@ def test_an_edited_text_asks_for_what_is_not_recorded(recorded: Recorded, tmp_pa
     outcome = replay(copy, tmp_path / "run")
 
     once = CertifyOptions(runs=2, rounds=2, doublings=0, secrets=SECRETS)
-    report = asyncio.run(certify(open_bundle(copy), once)).report
+    report = SHARED.run(certify(open_bundle(copy), once)).report
     first = outcome.divergences[0]
     assert (report.status, report.certificate) == ("diverged", None)
     assert "add_rule" not in report.model_dump_json()
@@ -153,7 +153,7 @@ def test_a_mission_is_recorded_anew_with_another_value(recorded: Recorded, with_
     source = edit("delete", with_variable, *SKILLS, to=tmp_path / "source")
     recorded.shop.restart()
 
-    asyncio.run(rerecord(open_bundle(source), tmp_path / "new", RecordOptions(variables={"fruit": "carrot"})))
+    SHARED.run(rerecord(open_bundle(source), tmp_path / "new", RecordOptions(variables={"fruit": "carrot"})))
 
     trace = open_bundle(tmp_path / "new").trace
     assert (trace.variables, trace.warnings) == ({"fruit": "carrot"}, ())
@@ -175,8 +175,8 @@ def test_what_is_wrong_with_variables_is_told_before_anything_is_written(
         with pytest.raises(error, match="--var"):
             replay(bundle, tmp_path / "run", variables=given)
         with pytest.raises(error, match="--var"):
-            asyncio.run(certify(open_bundle(bundle), CertifyOptions(secrets=SECRETS, variables=given)))
+            SHARED.run(certify(open_bundle(bundle), CertifyOptions(secrets=SECRETS, variables=given)))
         with pytest.raises(error, match="--var"):
-            asyncio.run(rerecord(open_bundle(bundle), tmp_path / "new", RecordOptions(variables=given)))
+            SHARED.run(rerecord(open_bundle(bundle), tmp_path / "new", RecordOptions(variables=given)))
     assert not (tmp_path / "run").exists()
     assert not (tmp_path / "new").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.control import Decision, Halt, Proceed
 from eikon_engine.replay.many import replay_many
 from eikon_engine.trace.bundle import open_bundle
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from eikon_engine.outcome.events import JournalLine
@@ -53,7 +53,7 @@ def test_so_many_run_at_once_and_come_back_in_order(tmp_path: Path) -> None:
         order.append(place)
 
     chosen = [options(place) for place in range(5)]
-    runs = asyncio.run(replay_many(open_bundle(TRACES / "shop_failing"), chosen, parallel=AT_ONCE, ended=ended))
+    runs = SHARED.run(replay_many(open_bundle(TRACES / "shop_failing"), chosen, parallel=AT_ONCE, ended=ended))
 
     assert max(most) == AT_ONCE
     assert [run.folder.name for run in runs] == ["0", "1", "2", "3", "4"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ from eikon_engine.replay import ReplayOptions
 from eikon_engine.replay.many import replay_many
 from eikon_engine.trace.bundle import open_bundle
 from tests.replay.conftest import SECRETS
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,6 @@ def test_a_run_that_cannot_begin_is_told_as_itself(recorded: Recorded, tmp_path:
     bundle = open_bundle(recorded.bundles["banana"])
 
     with pytest.raises(TraceMissingError, match=r"none\.har"):
-        asyncio.run(replay_many(bundle, chosen, ended=over.__setitem__))
+        SHARED.run(replay_many(bundle, chosen, ended=over.__setitem__))
 
     assert {place: run.outcome.verdict for place, run in over.items()} == {0: "faithful", 2: "faithful"}

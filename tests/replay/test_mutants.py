@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from benchmarks.mutations.results import run
 from benchmarks.mutations.source import Answer, Source
 from benchmarks.mutations.truth import FAITHFUL
 from benchmarks.subjects import subject
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,13 +38,13 @@ def kind(mutant: Mutant) -> tuple[object, ...]:
 
 def test_each_kind_of_change_comes_to_what_is_right(tmp_path: Path) -> None:
     """Replay the first mutant of each kind, several at a time, and compare with what is known to be right for it."""
-    recorded = asyncio.run(subject(MISSION, tmp_path / "missions"))
+    recorded = SHARED.run(subject(MISSION, tmp_path / "missions"))
     source = Source(name=MISSION, root=recorded.bundle, secrets=recorded.secrets)
     chosen: dict[tuple[object, ...], Mutant] = {}
     for mutant in mutants(source, per_document=1):
         chosen.setdefault(kind(mutant), mutant)
 
-    results = asyncio.run(run(source, list(chosen.values()), PARALLEL))
+    results = SHARED.run(run(source, list(chosen.values()), PARALLEL))
 
     assert len(results) >= KINDS
     wrong = [each for each in results if not (each.is_right and each.has_place and each.has_layer and each.has_cause)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +11,7 @@ from eikon_engine.trace.actions import Click, Navigate
 from tests.browser.desk import at
 from tests.browser.pages import Answer, redirect, serve_pages
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def serve(site: PageSite) -> None:
 
 def record_and_replay(bundle: Path, page: str) -> ReplayOutcome:
     """Record a visit and a click in natural time, stop the site, replay."""
-    asyncio.run(record(bundle, page))
+    SHARED.run(record(bundle, page))
     return replay(bundle, bundle.parent / "run")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from eikon_engine.trace.serializer import read_trace, write_trace
 from eikon_engine.trace.volatile import QueryKeyRule
 from tests.browser.pages import Answer, serve_pages
 from tests.replay.conftest import replay
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def test_a_value_that_a_rule_frees_is_met_live(tmp_path: Path) -> None:
             async with open_recorder(tmp_path / "b", mission_text="Look") as mission, mission.subgoal("Look"):
                 await mission.perform(Navigate(url=f"{site.url}/"))
 
-        asyncio.run(record())
+        SHARED.run(record())
         without = replay(tmp_path / "b", tmp_path / "run", network="live")
         trace = read_trace(tmp_path / "b")
         assert trace.network is not None

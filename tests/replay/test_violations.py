@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from eikon_engine.report.summary import SUMMARY_FILE
 from eikon_engine.trace.actions import Navigate, SelectorCondition, WaitFor
 from eikon_engine.trace.target import Target
 from tests.browser.pages import serve_pages
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -43,7 +43,7 @@ for (const going of ['beforeunload', 'pagehide', 'visibilitychange', 'unload'])
 def test_a_replay_that_leaks_is_not_faithful(tmp_path: Path, page: str) -> None:
     """A page that looks as it did, after asking past the recording, is unverifiable, and the summary says why."""
     with serve_pages() as site:
-        asyncio.run(_record(site.put(page), tmp_path / "bundle"))
+        SHARED.run(_record(site.put(page), tmp_path / "bundle"))
 
     outcome = ReplayEngine(ReplayOptions(artifacts_dir=tmp_path / "run")).replay(tmp_path / "bundle")
 
@@ -67,7 +67,7 @@ async def _record(url: str, folder: Path) -> None:
 def test_what_escapes_at_the_very_end_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes to the sink after the last step, while the session ends, keeps the replay from being faithful."""
     with serve_pages() as site:
-        asyncio.run(_record(site.put("<b id=closed>closed</b>"), tmp_path / "bundle"))
+        SHARED.run(_record(site.put("<b id=closed>closed</b>"), tmp_path / "bundle"))
     sinks: list[Sink] = []
 
     @asynccontextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +13,7 @@ from eikon_engine.replay.options import ReplayOptions
 from eikon_engine.trace.bundle import open_bundle
 from tests.debug.lines.desk import WHO, Desk
 from tests.missions.counter import ANSWER, COUNTER, COUNTER_PAGE, SECRET, count_up
+from tests.replay.shared_browsers import SHARED
 from tests.sites.static import serve_folder
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def portal() -> Iterator[BlockingPortal]:
 def counter(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     """Record the mission on the page that counts."""
     folder = tmp_path_factory.mktemp("counter")
-    asyncio.run(_record(folder))
+    SHARED.run(_record(folder))
     return open_bundle(folder / "bundle")
 
 

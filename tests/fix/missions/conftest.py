@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from eikon_engine.trace.actions import Click, Fill, Navigate, SecretRef
 from tests.browser.pages import serve_pages
 from tests.fix.missions.small_site import SmallSite, set_pages
 from tests.missions.shop import SHOP_PASSWORD, css
+from tests.replay.shared_browsers import SHARED
 from tests.sites.shop import serve_shop
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Changing:
         source = self.folder / name
         if not source.exists():
             self.shop.restart()
-            asyncio.run(self._record(name))
+            SHARED.run(self._record(name))
         return shutil.copytree(source, self.tmp_path / name)
 
     async def _record(self, name: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from eikon_engine.trace.actions import Assert, AssertText, Click, Navigate
 from tests.browser.pages import Answer
 from tests.certify.conftest import ASKS_WITH_KEY
 from tests.missions.shop import css
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ class SmallSite:
         source = self.folder / name
         if not source.exists():
             set_pages(self.pages)
-            asyncio.run(_record(source, self._missions[name]))
+            SHARED.run(_record(source, self._missions[name]))
         self.pages.asked.clear()
         return shutil.copytree(source, self.tmp_path / name)
 

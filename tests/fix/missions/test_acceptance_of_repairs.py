@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 from tests.browser.pages import serve_pages
 from tests.fix.missions.conftest import contents
 from tests.fix.missions.small_site import set_pages
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ QUICK = RepairOptions(runs=2)
 
 def repair(bundle: Path, options: RepairOptions = QUICK, **others: object) -> RepairReport:
     """Mend a bundle."""
-    return asyncio.run(repair_trace(bundle, replace(options, **others)))  # type: ignore[arg-type] # of the test
+    return SHARED.run(repair_trace(bundle, replace(options, **others)))  # type: ignore[arg-type] # of the test
 
 
 def test_several_steps_are_mended_on_another_deployment(small: SmallSite, tmp_path: Path) -> None:

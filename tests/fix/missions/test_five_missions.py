@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -22,6 +21,7 @@ from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.certificate import Certificate, certificate_state
 from tests.commands import run_here
 from tests.fix.missions.conftest import SECRETS, contents
+from tests.replay.shared_browsers import SHARED
 
 if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
@@ -86,7 +86,7 @@ def test_a_changed_label_is_mended_in_place_and_the_old_one_is_kept(changing: Ch
     before = contents(bundle)
     changing.shop.restart("new-label")
 
-    report = asyncio.run(repair_trace(bundle, RepairOptions(in_place=True, runs=2)))
+    report = SHARED.run(repair_trace(bundle, RepairOptions(in_place=True, runs=2)))
 
     assert (report.status, report.refusal) == ("repaired", "")
     assert clicked(bundle).selector == 'role=button[name="Add to basket"]'
@@ -102,7 +102,7 @@ def test_a_moved_form_is_shown_as_mended_and_kept_only_when_asked(changing: Chan
     before = contents(bundle)
     changing.shop.restart("moved-button")
 
-    report = asyncio.run(repair_trace(bundle, RepairOptions(runs=2)))
+    report = SHARED.run(repair_trace(bundle, RepairOptions(runs=2)))
 
     assert (report.status, report.exit_status, report.refusal) == ("proposed", 3, "")
     shown = render_repair(report)

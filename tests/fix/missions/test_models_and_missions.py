@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from eikon_engine.trace.execution import ActionTrace, Succeeded
 from tests.fix.missions.test_five_missions import clicked, run_fix_trace
 from tests.fix.test_generate import Scripted
 from tests.missions.shop import css
+from tests.replay.shared_browsers import SHARED
 from tests.sites.model_server import answer_text, serve_model
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_a_model_names_what_no_likeness_finds(small: SmallSite, tmp_path: Path) 
     model = Scripted(Completion(text=f"```json\n{answer('#pay', step)}\n```", model="test-1"))
 
     options = RepairOptions(runs=2, output=output, client=model)
-    report = asyncio.run(repair_trace(bundle, options))
+    report = SHARED.run(repair_trace(bundle, options))
 
     assert (report.status, report.refusal) == ("repaired", "")
     assert [each.proposer for each in report.repairs] == ["model"]
