@@ -60,6 +60,11 @@ text = pathlib.Path("pyproject.toml").read_bytes() + repr((sys.argv[1], sys.vers
 print(hashlib.sha256(text).hexdigest())' "$1"
 }
 
+# Compiles what is new: with PYTHONDONTWRITEBYTECODE, which images of containers set, every process would do so again.
+compile_project() {
+    "$VENV_PYTHON" -m compileall -q eikon_engine || fail "the project's modules could not be compiled (see above)"
+}
+
 # Installs the project, editable, into .venv unless that was done for this pyproject.toml. $1: extras ("", "test" or
 # "proofs"); each has what those before it have.
 install_project() {
@@ -68,13 +73,14 @@ install_project() {
     for extras in "$@"; do
         if [ "$(cat "$VENV/eikon-installed-${extras:-core}" 2>/dev/null)" = "$(fingerprint "$extras")" ]; then
             say "$VENV is up to date"
+            compile_project
             return 0
         fi
     done
     say "Installing eikon-engine${1:+ with the extra '$1'} into $VENV (a minute or two, only when pyproject.toml changed)"
     "$VENV_PYTHON" -m pip install --quiet --disable-pip-version-check --editable ".${1:+[$1]}" ||
         fail "pip could not install the project (see above): check the network and run this again"
-    "$VENV_PYTHON" -m compileall -q eikon_engine || fail "the project's modules could not be compiled (see above)"
+    compile_project
     fingerprint "$1" >"$VENV/eikon-installed-${1:-core}"
 }
 
