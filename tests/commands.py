@@ -13,14 +13,13 @@ import pytest
 from eikon_engine.shell import run_command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Mapping
 
     import click
 
 
 def run_here(
-    command: click.Command, arguments: Sequence[str | Path], program: str, environ: Mapping[str, str] | None = None
+    command: click.Command, arguments: Iterable[object], program: str, environ: Mapping[str, str] | None = None
 ) -> CompletedProcess[str]:
     """Run a command to its end, with variables of the environment; return its status and what it printed."""
     words = [*map(str, arguments)]

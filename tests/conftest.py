@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,12 +19,6 @@ UNIT: Final = Path(__file__).parent / "unit"
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what needs no browser last: many short modules, which fill up whichever worker has nothing left to do."""
     items.sort(key=lambda item: item.path.is_relative_to(UNIT))
-
-
-def pytest_collection_finish() -> None:
-    """Have the garbage collector leave alone what stays: some hundred thousand objects of modules and tests."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
