@@ -87,6 +87,8 @@ class HeardPage:
         self._script_leaves_by = 0.0
         self._place = 0
         """Where in its history the page is."""
+        self._is_travelling = False
+        """Whether the next document is one of the history: the place is known by the way to it."""
         self._asking = asyncio.Lock()
         """Held while the history is asked for, so that answers are taken in the order of what happened."""
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -108,7 +110,7 @@ class HeardPage:
             main = (await devtools.send("Page.getFrameTree"))["frameTree"]["frame"]
             self._main = main["id"]
             self._is_asked = self._is_asked and main.get("url", "") in {"", "about:blank"}
-            await self._read_place()
+            await self._read_place(main.get("url", ""))
 
     def _on_requested(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._main and event.get("disposition", "currentTab") == "currentTab":
@@ -118,7 +120,8 @@ class HeardPage:
         if event["frameId"] != self._main:
             return
         kind, url = event["navigationType"], event["url"]
-        if kind.startswith("history"):  # of which no document tells
+        self._is_travelling = kind.startswith("history")
+        if self._is_travelling:  # of which no document tells
             in_turn(self._tell_travel, url, self._spawn(self._way_to(url)))
             return
         asked = self._is_asked or self._asked_for == _from_host(url)
@@ -149,34 +152,40 @@ class HeardPage:
         async with self._asking:
             before, until = self._place, time.monotonic() + ARRIVE_S
             while (history := await self._history()) is not None:
-                entries, now = history["entries"], history["currentIndex"]
-                places = {place for place, each in enumerate(entries) if each["url"] == url} - {before}
+                now, places = history["currentIndex"], _places(history, url) - {before}
                 if now in places or len(places) == 1:
                     self._place = now if now in places else places.pop()
                     step = self._place - before
                     return "navigate" if abs(step) > 1 else "back" if step < 0 else "forward"
                 if not places or time.monotonic() > until:
+                    self._place = now
                     return None
                 await asyncio.sleep(_PAUSE_S)
         return None
 
     def _on_navigated(self, event: dict[str, Any]) -> None:
         if event["frame"]["id"] == self._main:
-            self._forget_asked()
-            self._spawn(self._read_place())
+            self._arrive(event["frame"]["url"] + event["frame"].get("urlFragment", ""))
 
     def _on_within(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._main:
-            self._forget_asked()
-            self._spawn(self._read_place())
+            self._arrive(event["url"])
+
+    def _arrive(self, url: str) -> None:
+        self._forget_asked()
+        if not self._is_travelling:
+            self._spawn(self._read_place(url))
+        self._is_travelling = False
 
     def _forget_asked(self) -> None:
         self._is_asked, self._asked_for = False, ""
 
-    async def _read_place(self) -> None:
+    async def _read_place(self, url: str) -> None:
+        """Find out where the history has the document of `url`, which may have been left again."""
         async with self._asking:
             if (history := await self._history()) is not None:
-                self._place = history["currentIndex"]
+                now, places = history["currentIndex"], _places(history, url)
+                self._place = now if now in places or not places else max(places)
 
     async def _history(self) -> dict[str, Any] | None:
         """Return the history as Chromium tells it; None of a page that is gone.
@@ -215,6 +224,11 @@ class HeardPage:
         )
         typed = event.get("userInput", "") if dialog.kind == "prompt" else ""
         in_turn(self._listener.dialog_closed, seen, typed)
+
+
+def _places(history: dict[str, Any], url: str) -> set[int]:
+    """Return where a history has an address."""
+    return {place for place, each in enumerate(history["entries"]) if each["url"] == url}
 
 
 def _from_host(url: str) -> str:

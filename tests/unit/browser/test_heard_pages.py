@@ -28,6 +28,7 @@ class Devtools:
         """Have no listeners."""
         self._listeners: defaultdict[str, list[Callable[[Any], None]]] = defaultdict(list)
         self.place = 1
+        self.urls = (FIRST, SECOND, THIRD)
         self.refusals = 0
         """How many times the history cannot be told, as one document takes the place of another one."""
 
@@ -47,7 +48,7 @@ class Devtools:
     def arrive(self, place: int) -> None:
         """Be where it leads to, at a place of the history."""
         self.place = place
-        self.tell("Page.navigatedWithinDocument", frameId="main", url=(FIRST, SECOND, THIRD)[place])
+        self.tell("Page.navigatedWithinDocument", frameId="main", url=self.urls[place])
 
     async def send(self, method: str) -> object:
         """Answer what is asked for."""
@@ -61,7 +62,7 @@ class Devtools:
             "Page.getFrameTree": {"frameTree": {"frame": {"id": "main", "url": SECOND}}},
             "Page.getNavigationHistory": {
                 "currentIndex": self.place,
-                "entries": [{"url": each} for each in (FIRST, SECOND, THIRD)],
+                "entries": [{"url": each} for each in self.urls],
             },
         }[method]
 
@@ -239,3 +240,32 @@ def test_a_dialog_is_heard_after_the_click_that_opened_it() -> None:
         return await _all(listener)
 
     assert asyncio.run(go()) == ["told", "opened", "accepted SAVE10"]
+
+
+def test_an_address_on_both_sides_is_asked_about_until_the_page_is_there() -> None:
+    """From the second of two equal documents forward to the third: nearest says nothing, the end does."""
+
+    async def go() -> list[object]:
+        listener = Listener()
+        devtools, _ = await _listen(listener)
+        devtools.urls = (FIRST, SECOND, FIRST)
+        devtools.start("historyDifferentDocument", FIRST)
+        asyncio.get_running_loop().call_later(0.1, devtools.arrive, 2)
+        return await _all(listener)
+
+    assert asyncio.run(go()) == ["forward"]
+
+
+def test_a_journey_is_told_by_where_the_one_before_led_though_the_page_has_gone_on() -> None:
+    """The history is told after both: back to the first, forward to the second again."""
+
+    async def go() -> list[object]:
+        listener = Listener()
+        devtools, _ = await _listen(listener)
+        devtools.arrive(1)
+        for place in (0, 1, 2):
+            devtools.start("historyDifferentDocument", (FIRST, SECOND, THIRD)[place])
+            devtools.arrive(place)
+        return await _all(listener)
+
+    assert asyncio.run(go()) == ["back", "forward", "forward"]
