@@ -74,10 +74,17 @@ class HandMission:
         self._writer = BundleWriter(self._directory)
         try:
             await self._start()
+            await self._open()
+        except BaseException:
+            self._writer.discard()
+            raise
+
+    async def _open(self) -> None:
+        try:
             await self._window.start(self._watched.session.ledger, self)
             await self._window.go(self._options.url)
         except BaseException:
-            self._writer.discard()
+            self._recorder.close()
             raise
 
     async def _start(self) -> None:

@@ -143,6 +143,8 @@ class HandRecorder:
 
     def close_dialog(self, seen: DialogSeen, text: str) -> None:
         """Record how the person answered a dialog: before the action that opened it, which begins again now."""
+        if self._is_closed:
+            return
         self._dialogs = max(0, self._dialogs - 1)
         deed = self._current
         if seen.kind in {"confirm", "prompt"} and seen.answer == "accepted":
@@ -191,9 +193,10 @@ class HandRecorder:
         await self._timeline.flush(LAST_S)
 
     def close(self) -> None:
-        """Hear no more."""
+        """Hear no more, and write no more: what is under way is given up."""
         self._is_closed = True
         self._stop_timer()
+        self._current = None
 
     def leave_attempt(self) -> None:
         """Leave the attempt: its last action may still be unwritten."""
