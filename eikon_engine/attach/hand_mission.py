@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from eikon_engine.browser.attached.session import kept_options, unwatch, watch
 from eikon_engine.record.attempts import Attempts
 from eikon_engine.record.by_hand import HandRecorder
-from eikon_engine.record.gesture import Gesture
+from eikon_engine.record.gesture import Gesture, go
 from eikon_engine.record.keep_out import keep_secrets_out
 from eikon_engine.record.mission_id import new_mission_id
 from eikon_engine.record.recorder import describe_error
@@ -21,7 +21,7 @@ from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.trace.execution import ExecutionTrace, Failure, NetworkPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
     from pathlib import Path
 
     from eikon_engine.attach.by_hand import ByHandOptions
@@ -74,10 +74,17 @@ class HandMission:
         self._writer = BundleWriter(self._directory)
         try:
             await self._start()
+            await self._open()
+        except BaseException:
+            self._writer.discard()
+            raise
+
+    async def _open(self) -> None:
+        try:
             await self._window.start(self._watched.session.ledger, self)
             await self._window.go(self._options.url)
         except BaseException:
-            self._writer.discard()
+            self._recorder.close()
             raise
 
     async def _start(self) -> None:
@@ -169,6 +176,8 @@ class HandMission:
             self.over.set()
         elif gesture.kind == "hello":
             self._show()
+        elif gesture.kind == "script_travel":
+            self._window.expect_travel(page)
         elif gesture.kind == "subgoal":
             self._recorder.begin_subgoal(gesture.text[:SUBGOAL_LENGTH])
             self._options.say(f"subgoal: {self._recorder.subgoal}")
@@ -207,13 +216,11 @@ class HandPage:
 
     def navigated(self, page: int, way: Way, url: str) -> None:
         """Take that the person goes somewhere."""
-        gestures = {
-            "navigate": Gesture(kind="navigate", text=url),
-            "reload": Gesture(kind="reload"),
-            "back": Gesture(kind="travel", detail=-1),
-            "forward": Gesture(kind="travel", detail=1),
-        }
-        self._recorder.hear(gestures[way], page)
+        self._recorder.hear(go(way, url), page)
+
+    def travelled(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
+        """Take that the person goes through the history of the page."""
+        self._recorder.travel(page, url, way)
 
     def dialog_opened(self) -> None:
         """Take that a dialog waits for its answer."""

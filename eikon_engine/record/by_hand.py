@@ -12,18 +12,19 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.record.gesture import HELD, Gesture, join
+from eikon_engine.record.gesture import HELD, Gesture, go, is_lost, join, travel
 from eikon_engine.record.hand_deed import HandDeed, WeakTarget
 from eikon_engine.record.timeline import LAST_S, SETTLE_S, Timeline
 from eikon_engine.trace.actions import AnswerDialog, FileInput
 from eikon_engine.trace.execution import Failed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from datetime import datetime
 
     from eikon_engine.browser.attached.session import Watched
     from eikon_engine.browser.by_hand.look import HeardFrame
+    from eikon_engine.browser.by_hand.pages import Way
     from eikon_engine.browser.ledger import Happenings
     from eikon_engine.record.attempts import Attempts
     from eikon_engine.record.gesture import Seen
@@ -62,7 +63,7 @@ class HandRecorder:
         self._writer = writer
         self._attempts = attempts
         self._now = now
-        self._timeline: Timeline[HandDeed] = Timeline(watched, writer, attempts, now, mission_text, self._note_weak)
+        self._timeline: Timeline[HandDeed] = Timeline(watched, writer, attempts, now, mission_text, self._remark)
         self._current: HandDeed | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._before = _Before(phase=0, order=0)
@@ -110,6 +111,14 @@ class HandRecorder:
         if gesture.kind != "dblclick":  # the end of clicks that were told
             self._begin(gesture, page, frame)
 
+    def travel(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
+        """Take that the person goes through the history of a page; which way is found out."""
+        gesture = travel()
+        self.hear(gesture, page)
+        deed = self._current
+        if deed is not None and deed.gesture is gesture:
+            self._timeline.spawn(deed, self._find_way(deed, url, way))
+
     def begin_subgoal(self, description: str) -> None:
         """End the attempt under way, and begin one at the next step of the mission."""
         if self._is_closed:
@@ -134,6 +143,8 @@ class HandRecorder:
 
     def close_dialog(self, seen: DialogSeen, text: str) -> None:
         """Record how the person answered a dialog: before the action that opened it, which begins again now."""
+        if self._is_closed:
+            return
         self._dialogs = max(0, self._dialogs - 1)
         deed = self._current
         if seen.kind in {"confirm", "prompt"} and seen.answer == "accepted":
@@ -182,9 +193,10 @@ class HandRecorder:
         await self._timeline.flush(LAST_S)
 
     def close(self) -> None:
-        """Hear no more."""
+        """Hear no more, and write no more: what is under way is given up."""
         self._is_closed = True
         self._stop_timer()
+        self._current = None
 
     def leave_attempt(self) -> None:
         """Leave the attempt: its last action may still be unwritten."""
@@ -256,10 +268,17 @@ class HandRecorder:
             deed.proven |= await frame.proven(each.key, doubtful)
         deed.frames = await frame.path()
 
-    def _note_weak(self, deed: HandDeed, _trace: ActionTrace) -> tuple[str, ...]:
+    async def _find_way(self, deed: HandDeed, url: str, way: Awaitable[Way | None]) -> None:
+        if (found := await way) is not None:
+            deed.gesture = go(found, url)
+
+    def _remark(self, deed: HandDeed, trace: ActionTrace) -> tuple[str, ...]:
         weak = deed.weak_targets()
         self.weak.extend(weak)
-        return tuple(f"{each.action}: the target {each.selector} is weak: {each.why}" for each in weak)
+        remarks = tuple(f"{each.action}: the target {each.selector} is weak: {each.why}" for each in weak)
+        if is_lost(deed.gesture):
+            remarks += (f"{trace.id}: which way through the history it went is not known: one step back is recorded",)
+        return remarks
 
 
 def _targets(gesture: Gesture) -> set[str]:

@@ -5,13 +5,16 @@ The text comes out of a page, so everything in it is checked before it is used.
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, assert_never
 
 from pydantic import Field
 
 from eikon_engine.trace.actions import Modifier, MouseButton, Point
 from eikon_engine.trace.record import Record
 from eikon_engine.trace.target import Identity
+
+if TYPE_CHECKING:
+    from eikon_engine.browser.by_hand.pages import Way
 
 Kind: TypeAlias = Literal[
     "cancel",
@@ -30,6 +33,7 @@ Kind: TypeAlias = Literal[
     "open",
     "press",
     "reload",
+    "script_travel",
     "scroll",
     "select",
     "subgoal",
@@ -93,6 +97,10 @@ class Gesture(Record):
     is_secret: bool = False
 
 
+BACK: Final = -1
+FORWARD: Final = 1
+UNKNOWN_WAY: Final = 0
+"""What `Gesture.detail` says of one step through the history."""
 HELD: Final = frozenset({"down", "cancel"})
 """Kinds that are no action by themselves."""
 _PRESSES: Final = frozenset({"down", "click", "dblclick"})
@@ -102,6 +110,31 @@ _TAKEN_OVER_BY_SAME: Final = frozenset(
     {("down", "click"), ("down", "input"), ("click", "check"), ("upload", "files"), ("select", "select")}
 )
 """As above, on the same element."""
+
+
+def go(way: Way, url: str) -> Gesture:
+    """Return what it is to go somewhere from outside of a document."""
+    match way:
+        case "navigate":
+            return Gesture(kind="navigate", text=url)
+        case "reload":
+            return Gesture(kind="reload")
+        case "back":
+            return Gesture(kind="travel", detail=BACK)
+        case "forward":
+            return Gesture(kind="travel", detail=FORWARD)
+        case _:
+            assert_never(way)
+
+
+def travel() -> Gesture:
+    """Return what it is to go through the history as long as nobody knows which way."""
+    return Gesture(kind="travel", detail=UNKNOWN_WAY)
+
+
+def is_lost(gesture: Gesture) -> bool:
+    """Say whether someone went through the history, and nobody found out which way."""
+    return gesture.kind == "travel" and gesture.detail == UNKNOWN_WAY
 
 
 def join(first: Gesture, then: Gesture) -> Gesture | None:

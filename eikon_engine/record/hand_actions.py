@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.record.gesture import FORWARD
 from eikon_engine.trace.actions import (
     Check,
     Click,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from eikon_engine.trace.actions import Action, FileInput
     from eikon_engine.trace.target import Target
 
-ONE_BACK: Final = -1
 BLANK: Final = "about:blank"
 
 
@@ -52,7 +52,7 @@ def action_of(
         "open": OpenPage(page=page),
         "reload": Reload(page=page),
         "scroll": Scroll(page=page, dx=gesture.dx, dy=gesture.dy),
-        "travel": GoBack(page=page) if gesture.detail == ONE_BACK else GoForward(page=page),
+        "travel": GoForward(page=page) if gesture.detail == FORWARD else GoBack(page=page),
     }
     if gesture.kind == "press":
         return Press(page=page, key=gesture.key)

@@ -80,3 +80,44 @@ def test_what_scripts_do_is_not_recorded(tmp_path: Path) -> None:
         record(tmp_path / "b", site.put("<button>Buy</button>"), act)
 
     assert [each.type for each in actions_of(tmp_path / "b")] == ["navigate"]
+
+
+def test_the_history_is_gone_through_both_ways_as_fast_as_a_person_can(tmp_path: Path) -> None:
+    """Each journey is recorded, and has its way, though the next one has begun before it can be asked about."""
+
+    async def act(page: Page) -> None:
+        await page.goto(second)
+        await page.goto(third)
+        await page.go_back()
+        await page.go_forward()
+        await page.go_back(wait_until="commit")
+        await page.reload()
+
+    with serve_pages() as site:
+        second, third = site.put("<p>second</p>"), site.put("<p>third</p>")
+        record(tmp_path / "b", site.put("<p>first</p>"), act)
+
+    assert [each.type for each in actions_of(tmp_path / "b")] == [
+        *("navigate", "navigate", "navigate", "go_back", "go_forward", "go_back", "reload"),
+    ]
+
+
+def test_a_script_that_goes_back_is_not_the_person(tmp_path: Path) -> None:
+    """Its click did that; a person who goes back just as fast is recorded."""
+
+    async def act(page: Page) -> None:
+        await page.goto(second)
+        await page.locator("button").click()
+        await page.wait_for_url(first)
+        await page.go_forward()
+        await page.locator("input").click()
+        await page.keyboard.type("Ada")
+        await page.go_back()
+
+    with serve_pages() as site:
+        first, second = site.put("<p>first</p>"), site.put("<button onclick='history.back()'>Back</button><input>")
+        record(tmp_path / "b", first, act)
+
+    assert [each.type for each in actions_of(tmp_path / "b")] == [
+        *("navigate", "navigate", "click", "go_forward", "fill", "go_back"),
+    ]

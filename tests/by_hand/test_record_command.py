@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -10,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from eikon_engine.attach.by_hand import ByHandOptions, record_by_hand
+from eikon_engine.browser.by_hand.window import Window
 from eikon_engine.cli.main import eikon
+from eikon_engine.errors import NavigationError
 from eikon_engine.shell import run_command
 from eikon_engine.trace.serializer import read_trace
 from tests.sites.shop import serve_shop
@@ -84,4 +88,24 @@ def test_a_page_that_is_not_there_is_one_line(tmp_path: Path) -> None:
 
     told = "wanted a document, found none"
     assert (command.returncode, told in said, said.count("\n")) == (1, True, 1), said
+    assert not (tmp_path / "b").exists()
+
+
+def test_a_recording_that_did_not_begin_writes_nothing_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Though its browser takes longer to close than the first action has time."""
+    stop = Window.stop
+
+    async def stop_late(window: Window) -> None:
+        await asyncio.sleep(0.8)
+        await stop(window)
+
+    monkeypatch.setattr(Window, "stop", stop_late)
+    options = ByHandOptions(url="http://127.0.0.1:9/x", mission_text="x", headless=True)
+
+    with pytest.raises(NavigationError, match="wanted a document, found none"):
+        asyncio.run(record_by_hand(tmp_path / "b", options))
+
+    assert not caplog.records
     assert not (tmp_path / "b").exists()

@@ -15,7 +15,7 @@ BINDING: Final = "__eikon_told__"
 def hearing_script() -> str:
     """Return the init script; it runs after those of a session."""
     script = own_script("by_hand/whole.js").replace("BINDING", BINDING)
-    for part in ("naming", "overlay", "events"):
+    for part in ("naming", "overlay", "events", "travels"):
         source = own_script(f"by_hand/{part}.js").strip()
         script = script.replace(f"({part.upper()})", f"({source[source.index(chr(10) + '(') + 1 :]})")
     return script

@@ -20,5 +20,6 @@
     if (document.readyState !== 'loading') attach();
   }
   (EVENTS)(hand, own, told);
+  (TRAVELS)(told);
   told({ kind: 'hello' });
 })();

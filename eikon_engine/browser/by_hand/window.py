@@ -182,6 +182,12 @@ class Window:
         for page in self.context.pages:
             self._spawn(_show(page, actions, subgoal))
 
+    def expect_travel(self, page: int) -> None:
+        """Let the next journey through the history of a page be a script's."""
+        for heard in self._heard:
+            if heard.ordinal == page:
+                heard.expect_travel()
+
     async def stop(self) -> None:
         """Leave nothing running."""
         for task in self._tasks:

@@ -11,19 +11,19 @@ import asyncio
 import base64
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from pydantic import ValidationError
 
 from eikon_engine.browser.by_hand.window import Window
 from eikon_engine.debug.branches.changes import insert
-from eikon_engine.record.gesture import HELD, Gesture, join
+from eikon_engine.record.gesture import HELD, Gesture, go, join, travel
 from eikon_engine.record.hand_actions import action_of
 from eikon_engine.record.selector_choice import choose
 from eikon_engine.trace.actions import FileInput, Note, SecretRef, SwitchPage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Coroutine, Sequence
 
     from eikon_engine.browser.by_hand.look import HeardFrame
     from eikon_engine.browser.by_hand.pages import Way
@@ -134,7 +134,11 @@ class HandTaking:
     def told(self, page: int, frame: HeardFrame, text: str) -> None:
         """Take what the script in a document tells."""
         try:
-            self._hear(Gesture.model_validate_json(text), page, frame)
+            gesture = Gesture.model_validate_json(text)
+            if gesture.kind == "script_travel":
+                self._window.expect_travel(page)
+            else:
+                self._hear(gesture, page, frame)
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(map(str, first["loc"]))
@@ -164,13 +168,20 @@ class HandTaking:
         if self._session.redirects_served != self._redirects:
             self._redirects = self._session.redirects_served
             return
-        gestures = {
-            "navigate": Gesture(kind="navigate", text=self._session.redactor.text(url)),
-            "reload": Gesture(kind="reload"),
-            "back": Gesture(kind="travel", detail=-1),
-            "forward": Gesture(kind="travel", detail=1),
-        }
-        self._hear(gestures[way], page)
+        self._hear(go(way, self._session.redactor.text(url)), page)
+
+    def travelled(self, page: int, url: str, way: Awaitable[Way | None]) -> None:
+        """Take that the person goes through the history of the page."""
+        gesture = travel()
+        self._hear(gesture, page)
+        if self._deeds and self._deeds[-1].gesture is gesture:
+            self._ask(self._find_way(self._deeds[-1], url, way))
+
+    async def _find_way(self, deed: _Deed, url: str, way: Awaitable[Way | None]) -> None:
+        if (found := await way) is None:
+            self._warnings.append("which way the person went through the history is not known: one step back was taken")
+        else:
+            deed.gesture = go(found, self._session.redactor.text(url))
 
     def dialog_opened(self) -> None:
         """Take that a dialog waits: the session answers it, as it does for every step."""
@@ -199,9 +210,12 @@ class HandTaking:
         else:
             return
         if frame is not None:
-            task = asyncio.ensure_future(_study(deed, frame))
-            self._asking.add(task)
-            task.add_done_callback(self._asking.discard)
+            self._ask(_study(deed, frame))
+
+    def _ask(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
 
     def _action(self, deed: _Deed, files: BlobStore) -> Action | None:
         gesture = deed.gesture
