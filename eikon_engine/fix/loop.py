@@ -142,8 +142,13 @@ class DebugLoop:
         named = own_files_named(run, ground.session, ground.tree.root, ground.copy.root)
         if named and not self._is_own_told:
             self._is_own_told = True
-            self._warnings.append(warning_of(named, ground.tree.root))
-            self._log.tell(f"warning: {self._warnings[-1]}")
+            self._warn(warning_of(named, ground.tree.root))
+
+    def _warn(self, warning: str) -> None:
+        """Tell what makes the result less than it seems, once."""
+        if warning not in self._warnings:
+            self._warnings.append(warning)
+            self._log.tell(f"warning: {warning}")
 
     def _weigh(self, run: TestRun, analysis: Analysis) -> bool:
         """Keep the pending fix if it helped, else take it back; return whether the tests passed."""
@@ -159,6 +164,8 @@ class DebugLoop:
         else:
             self._attempts.append(Attempt(cycle=pending.cycle, diff=pending.diff, outcome=_outcome(analysis)))
             self._log.tell(f"the fix of cycle {pending.cycle} is taken back: {_REASONS[judgement]}")
+        if judgement == "unclear":
+            self._warn(_UNCLEAR)
         return run.passed
 
     def _try_fix(self) -> None:
@@ -233,7 +240,12 @@ _REASONS: Final = {
     "helped": "",
     "no_help": "it did not help",
     "broke_more": "something else fails with it",
+    "unclear": "pytest stopped early, and does not tell which tests ran: nobody knows whether it helped",
 }
+_UNCLEAR: Final = (
+    "pytest stops early, and neither a JUnit report nor -v tells which tests ran, so a fix of the first failure alone "
+    "is taken back: let pytest go on, or add -v"
+)
 
 
 def _ended(run: TestRun) -> str:
