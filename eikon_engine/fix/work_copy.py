@@ -48,7 +48,7 @@ class WorkCopy:
     def __init__(self, folder: Path, original: Path) -> None:
         """Name the parts; `copy_tree` makes them."""
         self.root = folder / _TREE / (original.name or "root")
-        self._folder = folder
+        self.folder = folder
         self._surroundings = {**ALONE, "GIT_DIR": str(folder / _STATES), "GIT_WORK_TREE": str(self.root)}
 
     def take(self) -> str:
@@ -84,11 +84,11 @@ class WorkCopy:
     def remove(self) -> None:
         """Delete the copy and its states."""
         for name in (_TREE, _STATES):
-            shutil.rmtree(self._folder / name, ignore_errors=True)
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def begin(self) -> None:
         """Make the folder of the states."""
-        states = self._folder / _STATES
+        states = self.folder / _STATES
         self._git("init", "--quiet")
         (states / "info").mkdir(exist_ok=True)
         (states / "info" / "attributes").write_text(_AS_THEY_ARE, encoding="utf-8")
