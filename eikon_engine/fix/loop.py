@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoFixError, StepFailedError
-from eikon_engine.fix.deciding_files import demand_undecided
+from eikon_engine.fix.deciding_files import ProjectAtFirst, demand_undecided
 from eikon_engine.fix.demands import demand_usable, demand_within, listed, one_line
 from eikon_engine.fix.hand_over import demand_plain_files
 from eikon_engine.fix.judging import judge
 from eikon_engine.fix.own_files import own_files_named, warning_of
+from eikon_engine.fix.programs import read_programs
 from eikon_engine.fix.proposal import NoFix
 from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
@@ -86,6 +87,7 @@ class DebugLoop:
         self._options = options
         self._base = self._kept = ground.copy.take()
         self._analysis: Analysis | None = None
+        self._project: ProjectAtFirst | None = None
         self._pending: _Pending | None = None
         self._attempts: list[Attempt] = []
         self._warnings = list(ground.warnings)
@@ -174,7 +176,7 @@ class DebugLoop:
         if analysis is None:  # pragma: no cover - a test came before
             return
         with self._log.at(GET_CONTEXT.name):
-            ground.copy.bring_back(self._kept)
+            self._bring_back()
             query = ContextQuery(
                 analysis=analysis,
                 targets=ground.targets,
@@ -202,6 +204,14 @@ class DebugLoop:
         with self._log.at(APPLY_FIX.name):
             self._apply(proposal)
 
+    def _bring_back(self) -> None:
+        """Bring the copy to the last state that is kept; the first one is what fixes are held against."""
+        ground, options = self._ground, self._options
+        ground.copy.bring_back(self._kept)
+        if self._project is None and not ground.targets:
+            programs = read_programs(ground.copy.root, options.test_cmd, ground.tree.cwd)
+            self._project = ProjectAtFirst(command=options.test_cmd, cwd=ground.tree.cwd, programs=programs)
+
     def _apply(self, fix: Fix) -> None:
         """Apply a fix to the copy; what it changed is what differs, whatever the applier says."""
         ground = self._ground
@@ -211,9 +221,9 @@ class DebugLoop:
         changes = ground.copy.changes(self._kept, state)
         files = tuple(sorted(change.path for change in changes))
         demand_within(files, ground.targets)
-        if not ground.targets:
+        if self._project is not None:
             made = {change.path for change in changes if change.mode_before == ABSENT}
-            demand_undecided(files, made, ground.copy.root, command=self._options.test_cmd, cwd=ground.tree.cwd)
+            demand_undecided(files, made, ground.copy.root, self._project)
         demand_plain_files(changes)
         diff = ground.copy.diff(self._kept, state)
         application: Application = told.model_copy(update={"files": files, "diff": diff})
