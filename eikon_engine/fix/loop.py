@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoFixError, StepFailedError
 from eikon_engine.fix.deciding_files import ProjectAtFirst, demand_undecided
-from eikon_engine.fix.demands import demand_usable, demand_within, listed, one_line
+from eikon_engine.fix.demands import demand_output, demand_usable, demand_within, listed, one_line
 from eikon_engine.fix.hand_over import demand_plain_files
 from eikon_engine.fix.judging import judge
 from eikon_engine.fix.own_files import own_files_named, warning_of
@@ -129,6 +129,7 @@ class DebugLoop:
             )
             run = self._tasks.perform(RUN_SCRIPT, order)
             self._log.tell(f"{RUN_SCRIPT.name}: {_ended(run)}")
+            demand_output(run, ground.session)
             if self._pending is None:
                 demand_usable(run, ground.session, options)
             self._look_for_own_files(run)
