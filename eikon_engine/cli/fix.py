@@ -31,7 +31,7 @@ def fix_command() -> None:
     "target_files",
     multiple=True,
     metavar="FILE",
-    help="File that may be changed; may be repeated.  [default: every file of the repository but tests]",
+    help="File that may be changed; may be repeated.  [default: every module that other files use, and no tests]",
 )
 @click.option("--max-cycles", type=int, default=3, show_default=True, help="How many fixes are tried at most.")
 @click.option(

@@ -14,7 +14,7 @@ from pydantic import Field
 from eikon_engine.completions.append import ClientOnDemand
 from eikon_engine.completions.debug_options import debugging
 from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient
-from eikon_engine.fix.appliers.by_kind import APPLIERS
+from eikon_engine.fix.appliers.by_kind import choose_applier
 from eikon_engine.fix.loop_options import MAX_CYCLES, TIMEOUT_SECONDS, LoopOptions
 from eikon_engine.fix.run_loop import debug_loop
 from eikon_engine.fix.summary import render_summary
@@ -23,6 +23,7 @@ from eikon_engine.trace.record import Record
 
 if TYPE_CHECKING:
     from eikon_engine.completions.debug_options import DebugChoice
+    from eikon_engine.fix.application import Applier
     from eikon_engine.fix.task_result import TaskResult
 
 
@@ -71,7 +72,7 @@ def run_loop(choice: LoopChoice, debug: DebugChoice) -> TaskResult:
 
         responses = held.enter_context(debugging(debug, live=live))
         client = ClientOnDemand(live) if responses is None else responses.client
-        return debug_loop(options, client=client, applier=APPLIERS[choice.applier]())
+        return debug_loop(options, client=client, applier=_applier(choice))
 
 
 def conclude(result: TaskResult, *, as_json: bool) -> int:
@@ -95,6 +96,13 @@ def conclude(result: TaskResult, *, as_json: bool) -> int:
 def _environ(choice: LoopChoice) -> dict[str, str]:
     chosen = {MODEL_VARIABLE: choice.model, URL_VARIABLE: choice.base_url}
     return {**os.environ, **{name: value for name, value in chosen.items() if value is not None}}
+
+
+def _applier(choice: LoopChoice) -> Applier:
+    environ = _environ(choice)
+    return choose_applier(
+        choice.applier, model=environ.get(MODEL_VARIABLE) or None, base_url=environ.get(URL_VARIABLE) or None
+    )
 
 
 def _tell(line: str) -> None:

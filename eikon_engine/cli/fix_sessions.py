@@ -9,16 +9,19 @@ from pathlib import Path
 import click
 
 from eikon_engine.fix.session import SESSION_FILE, SessionNote, is_alive, read_session, sessions_folder
+from eikon_engine.fix.unfinished import settle_all
 from eikon_engine.outcome.printable import printable
 
 
 def list_sessions(chosen: Path | None, *, as_json: bool) -> None:
-    """Print the sessions of a folder, newest first.
+    """Print the sessions of a folder, newest first; changes of a tree that were cut off are settled first.
 
     Raises:
         SessionError: one cannot be read.
     """
     home = chosen or sessions_folder(Path.home(), os.environ)
+    for line in settle_all(home):
+        click.echo(printable(line), err=True)
     folders = sorted((path.parent for path in home.glob(f"*/{SESSION_FILE}")), reverse=True)
     found = [(folder, read_session(folder), is_alive(folder)) for folder in folders]
     if as_json:

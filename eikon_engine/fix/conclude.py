@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import EikonError
+from eikon_engine.fix.ending import forget_ending
 from eikon_engine.fix.hand_over import hand_over
 from eikon_engine.fix.summary import content_of, reason_of, render_summary
 from eikon_engine.fix.task_result import LoopNotes, TaskResult, failure_of
@@ -53,4 +54,5 @@ def conclude(session: Session, ground: Ground, log: CycleLog, end: LoopEnd, opti
     )
     result = TaskResult(status="COMPLETE" if outcome == "success" else "FAILED", content=content_of(notes), notes=notes)
     session.conclude(result, render_summary(result))
+    forget_ending(session.folder)
     return result

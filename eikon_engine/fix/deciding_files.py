@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import pairwise
 from pathlib import PurePosixPath
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from eikon_engine.fix.programs import Programs
+
 RUNNERS: Final = frozenset(
     {
         *("_pytest", "coverage", "doctest", "exceptiongroup", "green", "hypothesis", "iniconfig", "nose", "nose2"),
@@ -33,11 +36,20 @@ _WORD_END: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
 _MOVES: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
 
 
-def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, *, command: str, cwd: str) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectAtFirst:
+    """What a fix without target files is held against."""
+
+    command: str
+    cwd: str
+    """Where the command runs, relative to the tree."""
+    programs: Programs
+
+
+def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, project: ProjectAtFirst) -> None:
     """Make sure that a fix without target files leaves alone what decides about it.
 
-    `made` are those of the changed files that were not there before; `cwd` is where the command runs, relative to the
-    tree.
+    `made` are those of the changed files that were not there before.
 
     Raises:
         PatchRejectedError: it does not.
@@ -46,13 +58,16 @@ def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, 
         path = PurePosixPath(file)
         if is_test(path):
             raise _rejected(file, "a test")
-        if _is_named(path, command, cwd):
+        if _is_named(path, project.command, project.cwd):
             raise _rejected(file, "one that the test command names")
         if _INSTALLED.intersection(path.parts):
             raise _rejected(file, "one of an installed package")
         shadowed = next(iter(_shadowed(path, made, tree)), None)
         if shadowed is not None:
             raise _rejected(file, f"one that takes the place of the module {shadowed}")
+        role = project.programs.role(file)
+        if role is not None:
+            raise _rejected(file, role)
 
 
 def _is_named(path: PurePosixPath, command: str, cwd: str) -> bool:

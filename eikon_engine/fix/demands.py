@@ -22,6 +22,21 @@ Source: POSIX.1-2024, 2.8.2, https://pubs.opengroup.org/onlinepubs/9799919799/ut
 _SHOWN: Final = 200
 
 
+def demand_output(run: TestRun, session: Path) -> None:
+    """Make sure that what a run wrote is still where it was kept.
+
+    Raises:
+        CommandUnusableError: the tests removed it.
+    """
+    missing = next((each.file for each in (run.stdout, run.stderr) if not (session / each.file).is_file()), None)
+    if missing is not None:
+        message = (
+            f"{run.command}: wanted tests that leave the session folder alone, found {session / missing} removed; "
+            "correct --test-cmd"
+        )
+        raise CommandUnusableError(message)
+
+
 def demand_usable(run: TestRun, session: Path, options: LoopOptions) -> None:
     """Make sure that the first run of the command says something about the code.
 

@@ -56,9 +56,11 @@ class Analysis(Record):
     others: tuple[TestFailure, ...] = ()
     unlisted: tuple[str, ...] = ()
     """Ids of the failures that are too many to be told here."""
+    stopped_early: bool = False
+    """Whether pytest said that it stopped before all its tests had run."""
     other_tests: tuple[str, ...] | None = None
-    """Of a run that stopped before all its tests had run, and whose report tells it: the ids of those that ran and did
-    not fail. None for any other run."""
+    """Of a run that stopped early: the ids of the tests that ran and did not fail; None where nothing tells them. None
+    for any other run."""
     summary: str
     """One line for people."""
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import stat
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import OutputError, PatchRejectedError, TreeChangedError
+from eikon_engine.fix.ending import (
+    Ending,
+    FileChange,
+    FileState,
+    digest_of,
+    forget_ending,
+    state_of,
+    take_back,
+    waiting,
+    write_ahead,
+    write_beside,
+)
 from eikon_engine.fix.work_copy import ABSENT, REGULAR, Change, WorkCopy
 
 if TYPE_CHECKING:
@@ -18,17 +26,7 @@ if TYPE_CHECKING:
 
 _EXECUTABLE: Final = "100755"
 _ANYBODY: Final = 0o111
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Staged:
-    """One file that waits to be put in its place."""
-
-    place: Path
-    ready: Path | None
-    """Its new content, beside the place; None where the file is to go."""
-    before: Path | None
-    """Its old content, beside the place; None where there was no file."""
+_MARK_LETTERS: Final = 6
 
 
 def demand_plain_files(changes: Sequence[Change]) -> None:
@@ -47,7 +45,8 @@ def demand_plain_files(changes: Sequence[Change]) -> None:
 def hand_over(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[str, ...]:
     """Change the files of the user as those of the copy were changed; return their paths.
 
-    Each new file is written beside its place first; then all are put there, and put back if one of them cannot be.
+    What is going to happen is written into the session folder first, and stays there: `forget_ending` ends it. Each new
+    file is written beside its place; then all are put there, and taken back if one of them cannot be.
 
     Raises:
         TreeChangedError: a file is not as it was when the loop began.
@@ -55,16 +54,12 @@ def hand_over(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[st
         OutputError: a file cannot be written.
     """
     demand_plain_files(changes)
-    staged: list[_Staged] = []
-    folders: list[Path] = []
     try:
-        for change in changes:
-            _demand_unchanged(root, copy, change)
-        for change in changes:
-            _stage(root, copy, change, staged, folders)
-        _put(staged)
+        ending = _plan(root, copy, changes)
+        contents = [copy.content(each.blob_before) if each.mode_before != ABSENT else None for each in changes]
+        write_ahead(copy.folder, ending, contents)
+        _put(root, copy, changes, ending)
     except OSError as error:
-        _remove(staged, folders)
         place = Path(error.filename) if error.filename else root
         why = error.strerror or str(error)
         message = (
@@ -72,68 +67,47 @@ def hand_over(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> tuple[st
             "session, apply it by hand"
         )
         raise OutputError(message) from error
-    except BaseException:
-        _remove(staged, folders)
-        raise
-    finally:
-        _remove(staged, ())
     return tuple(sorted(change.path for change in changes))
 
 
-def _remove(staged: Sequence[_Staged], folders: Sequence[Path]) -> None:
-    """Remove what waits beside its place, then folders that were made for it, the deepest first."""
-    for each in staged:
-        for left in (each.ready, each.before):
-            if left is not None:
-                with contextlib.suppress(OSError):
-                    left.unlink(missing_ok=True)
-    for folder in reversed(folders):
-        with contextlib.suppress(OSError):
-            folder.rmdir()
+def _plan(root: Path, copy: WorkCopy, changes: Sequence[Change]) -> Ending:
+    """Look at what is there, and say what it becomes."""
+    files = tuple(_file_change(root, copy, each) for each in changes)
+    new = (root / each.path for each in files if each.after is not None)
+    missing = {folder for place in new for folder in place.relative_to(root).parents if not (root / folder).exists()}
+    folders = tuple(folder.as_posix() for folder in sorted(missing))
+    return Ending(mark=copy.folder.name[-_MARK_LETTERS:], files=files, folders=folders)
 
 
-def _demand_unchanged(root: Path, copy: WorkCopy, change: Change) -> None:
+def _file_change(root: Path, copy: WorkCopy, change: Change) -> FileChange:
     place = root / change.path
-    stands = place.parent.resolve() == place.parent and (_mode(place) == change.mode_before)
-    if stands and change.mode_before != ABSENT:
-        stands = place.read_bytes() == copy.content(change.blob_before)
-    if not stands:
-        message = (
-            f"{change.path}: wanted the file as it was when the loop began, found another; the fix is in changes.diff "
-            "of the session, apply it by hand"
-        )
-        raise TreeChangedError(message)
-
-
-def _mode(place: Path) -> str:
-    """Return the mode as git writes it; a word that is none for links and folders."""
     try:
-        mode = place.lstat().st_mode
-    except (FileNotFoundError, NotADirectoryError):
-        return ABSENT
-    if not stat.S_ISREG(mode):
-        return "no plain file"
-    return _EXECUTABLE if mode & stat.S_IXUSR else "100644"
-
-
-def _stage(root: Path, copy: WorkCopy, change: Change, staged: list[_Staged], folders: list[Path]) -> None:
-    place = root / change.path
-    old = stat.S_IMODE(place.stat().st_mode) if change.mode_before != ABSENT else None
-    ready = before = None
-    if old is not None:
-        before = _beside(place, place.read_bytes(), old)
-    staged.append(_Staged(place=place, ready=None, before=before))
+        before = state_of(place)
+    except TreeChangedError as error:
+        raise _changed(change) from error
+    if place.parent.resolve() != place.parent or _git_mode(before) != change.mode_before:
+        raise _changed(change)
+    if before is not None and before.sha256 != digest_of(copy.content(change.blob_before)):
+        raise _changed(change)
+    after = None
     if change.mode_after != ABSENT:
-        _make_folders(place.parent, folders)
-        ready = _beside(place, copy.content(change.blob_after), _new_mode(change, old))
-        staged[-1] = _Staged(place=place, ready=ready, before=before)
+        mode = _new_mode(change, None if before is None else before.mode)
+        after = FileState(mode=mode, sha256=digest_of(copy.content(change.blob_after)))
+    return FileChange(path=change.path, before=before, after=after)
 
 
-def _make_folders(folder: Path, made: list[Path]) -> None:
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
-        each.mkdir()
-        made.append(each)
+def _changed(change: Change) -> TreeChangedError:
+    return TreeChangedError(
+        f"{change.path}: wanted the file as it was when the loop began, found another; the fix is in changes.diff of "
+        "the session, apply it by hand"
+    )
+
+
+def _git_mode(state: FileState | None) -> str:
+    """Return a mode as git writes it."""
+    if state is None:
+        return ABSENT
+    return _EXECUTABLE if state.mode & stat.S_IXUSR else "100644"
 
 
 def _new_mode(change: Change, old: int | None) -> int:
@@ -144,30 +118,35 @@ def _new_mode(change: Change, old: int | None) -> int:
     return mode | (_ANYBODY & (mode >> 2)) if change.mode_after == _EXECUTABLE else mode & ~_ANYBODY
 
 
-def _beside(place: Path, data: bytes, mode: int) -> Path:
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".eikon", dir=place.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    Path(name).chmod(mode)
-    return Path(name)
-
-
-def _put(staged: Sequence[_Staged]) -> None:
-    """Put all files in their places; on a failure, put back what was there."""
-    done: list[_Staged] = []
+def _put(root: Path, copy: WorkCopy, changes: Sequence[Change], ending: Ending) -> None:
+    """Write all files beside their places, then put them there; whatever cuts that short is taken back."""
     try:
-        for each in staged:
-            if each.ready is None:
-                each.place.unlink()
+        for name in ending.folders:
+            (root / name).mkdir()
+        for change, each in zip(changes, ending.files, strict=True):
+            if each.after is not None:
+                write_beside(waiting(root, ending, each), copy.content(change.blob_after), each.after.mode)
+        for each in ending.files:
+            if each.after is None:
+                (root / each.path).unlink()
             else:
-                each.ready.replace(each.place)
-            done.append(each)
+                waiting(root, ending, each).replace(root / each.path)
     except BaseException:
-        for each in reversed(done):
-            if each.before is None:
-                each.place.unlink(missing_ok=True)
-            else:
-                each.before.replace(each.place)
+        _undo(root, copy.folder, ending)
         raise
+
+
+def _undo(root: Path, session: Path, ending: Ending) -> None:
+    try:
+        take_back(session, root, ending)
+    except (OSError, TreeChangedError) as error:
+        message = (
+            f"{root}: wanted to take a half-written fix back, found: {error}; some of {_named(ending)} may be changed, "
+            "the next eikon fix tries again, or says what to do"
+        )
+        raise OutputError(message) from error
+    forget_ending(session)
+
+
+def _named(ending: Ending) -> str:
+    return ", ".join(each.path for each in ending.files)

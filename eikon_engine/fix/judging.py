@@ -18,27 +18,40 @@ def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
     with a run that did not come to its end, and may not have come to all its failures.
 
     A run that stops at a failure has tests that it did not come to. One of them that fails now is nothing new; and what
-    failed before is only mended if it ran.
+    failed before is only mended if it ran. Where nothing tells which tests ran, that is said.
     """
     if after.passed:
         return "passed"
     old, new = before.failing, after.failing
-    if any(not _is_known(failure, old) and _had_run(failure, before) for failure in new):
+    broken = [_had_run(failure, before) for failure in new if not _is_known(failure, old)]
+    mended = [_runs(failure, after) for failure in old - new]
+    if True in broken:
         return "broke_more"
-    others = after.other_tests
-    gone = [failure for failure in old - new if others is None or _runs(failure, others, new)]
-    return "helped" if new and gone and run.ended == "exited" else "no_help"
+    if run.ended != "exited" or not (mended or None in broken):
+        return "no_help"
+    if None in broken:
+        return "unclear"
+    if True in mended:
+        return "helped"
+    return "unclear" if None in mended else "no_help"
 
 
 def _is_known(failure: str, old: frozenset[str]) -> bool:
     return failure in old or failure.partition("::")[0] in old
 
 
-def _had_run(failure: str, before: Analysis) -> bool:
-    """Say whether a test had its chance to fail; tests that ran are known where the run stopped early."""
-    return before.other_tests is None or failure in before.other_tests
+def _had_run(failure: str, before: Analysis) -> bool | None:
+    """Say whether a test had its chance to fail; None where the run stopped early, and nothing tells what ran."""
+    if not before.stopped_early:
+        return True
+    return None if before.other_tests is None else failure in before.other_tests
 
 
-def _runs(failure: str, others: tuple[str, ...], new: frozenset[str]) -> bool:
+def _runs(failure: str, after: Analysis) -> bool | None:
     """Say whether a test ran without failing; of a module that could not be read, any test shows that it can be."""
-    return failure in others or any(each.startswith(f"{failure}::") for each in (*others, *new))
+    if not after.stopped_early:
+        return True
+    if any(each.startswith(f"{failure}::") for each in after.failing):
+        return True
+    others = after.other_tests
+    return None if others is None else any(each == failure or each.startswith(f"{failure}::") for each in others)

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import NoFixError, StepFailedError
-from eikon_engine.fix.deciding_files import demand_undecided
-from eikon_engine.fix.demands import demand_usable, demand_within, listed, one_line
+from eikon_engine.fix.deciding_files import ProjectAtFirst, demand_undecided
+from eikon_engine.fix.demands import demand_output, demand_usable, demand_within, listed, one_line
 from eikon_engine.fix.hand_over import demand_plain_files
 from eikon_engine.fix.judging import judge
 from eikon_engine.fix.own_files import own_files_named, warning_of
+from eikon_engine.fix.programs import read_programs
 from eikon_engine.fix.proposal import NoFix
 from eikon_engine.fix.session import cycle_folder
 from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
@@ -86,6 +87,7 @@ class DebugLoop:
         self._options = options
         self._base = self._kept = ground.copy.take()
         self._analysis: Analysis | None = None
+        self._project: ProjectAtFirst | None = None
         self._pending: _Pending | None = None
         self._attempts: list[Attempt] = []
         self._warnings = list(ground.warnings)
@@ -127,6 +129,7 @@ class DebugLoop:
             )
             run = self._tasks.perform(RUN_SCRIPT, order)
             self._log.tell(f"{RUN_SCRIPT.name}: {_ended(run)}")
+            demand_output(run, ground.session)
             if self._pending is None:
                 demand_usable(run, ground.session, options)
             self._look_for_own_files(run)
@@ -142,8 +145,13 @@ class DebugLoop:
         named = own_files_named(run, ground.session, ground.tree.root, ground.copy.root)
         if named and not self._is_own_told:
             self._is_own_told = True
-            self._warnings.append(warning_of(named, ground.tree.root))
-            self._log.tell(f"warning: {self._warnings[-1]}")
+            self._warn(warning_of(named, ground.tree.root))
+
+    def _warn(self, warning: str) -> None:
+        """Tell what makes the result less than it seems, once."""
+        if warning not in self._warnings:
+            self._warnings.append(warning)
+            self._log.tell(f"warning: {warning}")
 
     def _weigh(self, run: TestRun, analysis: Analysis) -> bool:
         """Keep the pending fix if it helped, else take it back; return whether the tests passed."""
@@ -159,6 +167,8 @@ class DebugLoop:
         else:
             self._attempts.append(Attempt(cycle=pending.cycle, diff=pending.diff, outcome=_outcome(analysis)))
             self._log.tell(f"the fix of cycle {pending.cycle} is taken back: {_REASONS[judgement]}")
+        if judgement == "unclear":
+            self._warn(_UNCLEAR)
         return run.passed
 
     def _try_fix(self) -> None:
@@ -167,7 +177,7 @@ class DebugLoop:
         if analysis is None:  # pragma: no cover - a test came before
             return
         with self._log.at(GET_CONTEXT.name):
-            ground.copy.bring_back(self._kept)
+            self._bring_back()
             query = ContextQuery(
                 analysis=analysis,
                 targets=ground.targets,
@@ -195,6 +205,14 @@ class DebugLoop:
         with self._log.at(APPLY_FIX.name):
             self._apply(proposal)
 
+    def _bring_back(self) -> None:
+        """Bring the copy to the last state that is kept; the first one is what fixes are held against."""
+        ground, options = self._ground, self._options
+        ground.copy.bring_back(self._kept)
+        if self._project is None and not ground.targets:
+            programs = read_programs(ground.copy.root, options.test_cmd, ground.tree.cwd)
+            self._project = ProjectAtFirst(command=options.test_cmd, cwd=ground.tree.cwd, programs=programs)
+
     def _apply(self, fix: Fix) -> None:
         """Apply a fix to the copy; what it changed is what differs, whatever the applier says."""
         ground = self._ground
@@ -204,9 +222,9 @@ class DebugLoop:
         changes = ground.copy.changes(self._kept, state)
         files = tuple(sorted(change.path for change in changes))
         demand_within(files, ground.targets)
-        if not ground.targets:
+        if self._project is not None:
             made = {change.path for change in changes if change.mode_before == ABSENT}
-            demand_undecided(files, made, ground.copy.root, command=self._options.test_cmd, cwd=ground.tree.cwd)
+            demand_undecided(files, made, ground.copy.root, self._project)
         demand_plain_files(changes)
         diff = ground.copy.diff(self._kept, state)
         application: Application = told.model_copy(update={"files": files, "diff": diff})
@@ -233,7 +251,12 @@ _REASONS: Final = {
     "helped": "",
     "no_help": "it did not help",
     "broke_more": "something else fails with it",
+    "unclear": "pytest stopped early, and does not tell which tests ran: nobody knows whether it helped",
 }
+_UNCLEAR: Final = (
+    "pytest stops early, and neither a JUnit report nor -v tells which tests ran, so a fix of the first failure alone "
+    "is taken back: let pytest go on, or add -v"
+)
 
 
 def _ended(run: TestRun) -> str:

@@ -30,7 +30,7 @@ class LoopOptions:
     test_cmd: str
     """Command that runs the tests, as `sh -c` takes it; its exit status decides."""
     target_files: tuple[str, ...] = ()
-    """Files that may be changed, relative to `cwd`; none for every file of the tree."""
+    """Files that may be changed, relative to `cwd`; none for every module that other files use."""
     max_cycles: int = MAX_CYCLES
     """How many fixes are tried at most."""
     timeout_seconds: float = TIMEOUT_SECONDS

@@ -26,13 +26,16 @@ def is_text(name: str) -> bool:
 
 
 def demand_text(option: str, value: str) -> None:
-    """Make sure that the value of an option can be written to the session.
+    """Make sure that the value of an option can be written to the session, and handed to a program.
 
     Raises:
         UsageError: it cannot.
     """
     if not is_text(value):
         message = f"{option}: wanted text in UTF-8, found {value!r}; name it otherwise"
+        raise UsageError(message)
+    if "\0" in value:
+        message = f"{option}: wanted text that a program can be given, found a null byte in {value!r}; leave it out"
         raise UsageError(message)
 
 

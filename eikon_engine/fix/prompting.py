@@ -99,7 +99,10 @@ def _others(others: tuple[TestFailure, ...]) -> str:
 
 def _allowed(targets: tuple[str, ...]) -> str:
     if not targets:
-        return "Any file of the project may be changed, but no tests and nothing that configures them."
+        return (
+            "Modules of the project may be changed: source that other files use. No tests, no scripts, settings or "
+            "data, and nothing that runs or configures tests."
+        )
     return "Only these files may be changed:\n\n" + "\n".join(f"- {each}" for each in targets)
 
 

@@ -19,6 +19,7 @@ from eikon_engine.fix.loop import DebugLoop, Ground
 from eikon_engine.fix.loop_options import LoopOptions, demand_sensible
 from eikon_engine.fix.names import demand_text, unreadable_names
 from eikon_engine.fix.session import Session, SessionNote, hold_session, sessions_folder
+from eikon_engine.fix.unfinished import settle_before
 from eikon_engine.fix.user_tree import (
     UserTree,
     demand_clean,
@@ -65,6 +66,7 @@ def debug_loop(
 
     Raises:
         UsageError: the options cannot be used; nothing was begun.
+        TreeChangedError: an earlier loop was cut off while it changed the tree, which was changed since.
         DirtyTreeError: the tree has changes that are not committed.
         GitMissingError: there is no git.
         RequirementError: the extra "fix" is not installed.
@@ -103,7 +105,7 @@ class _Plan:
 
 
 def _plan(options: LoopOptions) -> _Plan:
-    """Check everything that can be checked before a file is written."""
+    """Check everything that can be checked before a file is written; what a kill left half done is settled first."""
     demand_sensible(options)
     _demand_libraries()
     home = (options.sessions or sessions_folder(Path.home(), os.environ)).resolve()
@@ -114,6 +116,8 @@ def _plan(options: LoopOptions) -> _Plan:
     demand_relative(tree, options.test_cmd)
     targets = demand_targets(tree, options.target_files)
     also = relative_paths(tree, options.also, "--also")
+    for line in settle_before(home, tree.root):
+        options.tell(line)
     if not options.allow_dirty:
         demand_clean(tree)
     files = files_of(tree, also)

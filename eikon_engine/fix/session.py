@@ -7,6 +7,7 @@ result.json      the `TaskResult`
 summary.txt      the same for people
 tree/, states.git    the copy in which tests run; taken away at the end
 session.lock     locked as long as the process lives
+ending.json, ending/    while the user's tree is changed; see `ending.py`
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ DIFF_FILE: Final = "changes.diff"
 PLACE_VARIABLE: Final = "EIKON_FIX_DIR"
 _LOCK: Final = "session.lock"
 
-SessionState: TypeAlias = Literal["running", "writing", "success", "max_cycles", "error", "interrupted"]
+SessionState: TypeAlias = Literal[
+    "running", "writing", "success", "max_cycles", "error", "interrupted", "taken_back", "handed_over"
+]
 
 
 class SessionNote(Record):
@@ -47,7 +50,8 @@ class SessionNote(Record):
     session_version: Literal[1] = SESSION_VERSION
     id: str
     state: SessionState
-    """`writing` while the tree of the user is changed; a process that was killed leaves `running` behind."""
+    """`writing` while the tree of the user is changed; a process that was killed leaves `running` or `writing` behind.
+    The next command makes `taken_back` of `writing`, or `handed_over` where all files were in their places."""
     cycle: int = Field(default=0, ge=0)
     """The cycle it is in; 0 before the first one."""
     step: str | None = None
@@ -167,6 +171,17 @@ def is_alive(folder: Path) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+def mark_session(folder: Path, state: SessionState) -> None:
+    """Say how a session ended whose process is gone.
+
+    Raises:
+        SessionError: it cannot be read.
+        OutputError: it cannot be written.
+    """
+    note = read_session(folder).model_copy(update={"state": state})
+    write_whole(folder / SESSION_FILE, note.model_dump_json(indent=1).encode())
 
 
 def read_session(folder: Path) -> SessionNote:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from eikon_engine.errors import EikonError
 
 Outcome: TypeAlias = Literal["success", "max_cycles", "error"]
-Judgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more"]
-"""What the next test run says of a fix; one that did not help, or broke more, is taken back."""
+Judgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more", "unclear"]
+"""What the next test run says of a fix; only one that passed or helped is kept."""
 
 
 class StepFailure(Record):

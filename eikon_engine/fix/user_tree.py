@@ -112,12 +112,11 @@ def demand_targets(tree: UserTree, paths: tuple[str, ...]) -> tuple[str, ...]:
     Raises:
         UsageError: one is no file of the tree.
     """
-    targets = relative_paths(tree, paths, "--target-file")
-    for written, target in zip(paths, targets, strict=False):
-        if not (tree.root / target).is_file():
+    for written in paths:
+        if not (tree.root / _relative(tree, written, "--target-file")).is_file():
             message = f"--target-file: wanted a file, found none at {written!r}; correct the path"
             raise UsageError(message)
-    return targets
+    return relative_paths(tree, paths, "--target-file")
 
 
 def demand_relative(tree: UserTree, command: str) -> None:

@@ -6,18 +6,18 @@ A state is the id of a tree of git: every file, also those that git ignores.
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 from eikon_engine.errors import FixError, OutputError
 from eikon_engine.fix.git import ALONE, ask_git, git
 from eikon_engine.fix.links import text_in_copy
 from eikon_engine.fix.user_tree import UserTree, files_of
 from eikon_engine.trace.whole_file import cannot_write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _STATES: Final = "states.git"
 _TREE: Final = "tree"
@@ -48,18 +48,29 @@ class WorkCopy:
     def __init__(self, folder: Path, original: Path) -> None:
         """Name the parts; `copy_tree` makes them."""
         self.root = folder / _TREE / (original.name or "root")
-        self._folder = folder
+        self.folder = folder
         self._surroundings = {**ALONE, "GIT_DIR": str(folder / _STATES), "GIT_WORK_TREE": str(self.root)}
 
     def take(self) -> str:
-        """Return the state that the copy is in."""
+        """Return the state that the copy is in.
+
+        Raises:
+            FixError: tests removed the copy.
+        """
+        self._demand_there()
         self._git("add", "--all", "--force", ".")
         return self._git("write-tree").decode().strip()
 
     def bring_back(self, state: str) -> None:
-        """Make the copy what it was: what was changed, made or deleted since is undone, caches of tests included."""
+        """Make the copy what it was: what was changed, made or deleted since is undone, caches of tests included.
+
+        Raises:
+            FixError: tests removed the copy.
+        """
+        self._demand_there()
         self._git("read-tree", "--reset", "-u", state)
         self._git("clean", "-ffdxq")
+        self._remove_special()
 
     def changes(self, before: str, after: str) -> tuple[Change, ...]:
         """List the files that differ between two states."""
@@ -84,17 +95,37 @@ class WorkCopy:
     def remove(self) -> None:
         """Delete the copy and its states."""
         for name in (_TREE, _STATES):
-            shutil.rmtree(self._folder / name, ignore_errors=True)
+            shutil.rmtree(self.folder / name, ignore_errors=True)
 
     def begin(self) -> None:
         """Make the folder of the states."""
-        states = self._folder / _STATES
+        states = self.folder / _STATES
         self._git("init", "--quiet")
         (states / "info").mkdir(exist_ok=True)
         (states / "info" / "attributes").write_text(_AS_THEY_ARE, encoding="utf-8")
 
+    def _remove_special(self) -> None:
+        """Remove sockets and pipes that tests left, which git does not see."""
+        for folder, folders, names in os.walk(self.root):
+            folders[:] = [each for each in folders if each != ".git"]
+            for path in (Path(folder) / name for name in names):
+                mode = path.lstat().st_mode
+                if not stat.S_ISREG(mode) and not stat.S_ISLNK(mode):
+                    path.unlink()
+
+    def _demand_there(self) -> None:
+        if not self.root.is_dir() or self.root.is_symlink() or self.root.parent.is_symlink():
+            message = f"{self.root}: wanted the copy in which tests run, found that they removed it; correct --test-cmd"
+            raise FixError(message)
+
     def _git(self, *arguments: str) -> bytes:
-        return git(self.root, "-c", "core.quotePath=false", *arguments, surroundings=self._surroundings)
+        return git(
+            self.root if self.root.is_dir() else self.folder,
+            "-c",
+            "core.quotePath=false",
+            *arguments,
+            surroundings=self._surroundings,
+        )
 
 
 def copy_tree(tree: UserTree, folder: Path, also: tuple[str, ...] = ()) -> WorkCopy:

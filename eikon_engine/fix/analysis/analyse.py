@@ -10,6 +10,7 @@ from eikon_engine.fix.analysis.node_stack import read_stacks
 from eikon_engine.fix.analysis.output_tail import read_tail
 from eikon_engine.fix.analysis.places import Places
 from eikon_engine.fix.analysis.pytest_text import STOPPED_EARLY, read_output
+from eikon_engine.fix.analysis.pytest_verbose import read_ran
 from eikon_engine.fix.analysis.pytest_xml import read_report
 from eikon_engine.fix.analysis.python_traceback import read_tracebacks
 from eikon_engine.fix.analysis.steady import WORKER, steady
@@ -49,14 +50,15 @@ def analyse(output: TestOutput) -> Analysis:
     stdout, stderr = (steady(_text(output.session, each.file), places) for each in (run.stdout, run.stderr))
     report = _report(output, places)
     failures = _in_order(_failures(run, report, places, (stdout, stderr)))
-    is_partial = report is not None and STOPPED_EARLY.search(stdout) is not None
+    stopped_early = STOPPED_EARLY.search(stdout) is not None
     first, *others = _distinct(failures) or (read_tail(run, stdout, stderr),)
     return Analysis(
         passed=False,
         first=first,
         others=tuple(others[: MOST_FAILURES - 1]),
         unlisted=tuple(dict.fromkeys(each.id for each in others[MOST_FAILURES - 1 :])),
-        other_tests=report.others if report is not None and is_partial else None,
+        stopped_early=stopped_early,
+        other_tests=_ran(report, stdout) if stopped_early else None,
         summary=_summary(run, first, 1 + len(others)),
     )
 
@@ -64,6 +66,11 @@ def analyse(output: TestOutput) -> Analysis:
 def _report(output: TestOutput, places: Places) -> Report | None:
     junit_xml = output.run.junit_xml
     return None if junit_xml is None else read_report(inside(output.session, junit_xml), places)
+
+
+def _ran(report: Report | None, stdout: str) -> tuple[str, ...] | None:
+    """Return the tests that ran without failing; None where neither a report nor a line for each test tells them."""
+    return read_ran(stdout) if report is None else report.others
 
 
 def _failures(run: TestRun, report: Report | None, places: Places, outputs: tuple[str, str]) -> tuple[TestFailure, ...]:

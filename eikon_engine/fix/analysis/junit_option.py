@@ -16,6 +16,8 @@ _PYTEST: Final = re.compile(
     r"(?=\s|$)"
 )
 """Settings of variables, then pytest by its name or as a module of Python; nothing that a shell has to work out."""
+_MOVE: Final = re.compile(r"\s*cd\s+(?P<folder>(?![-~])[\w./@+-]+)\s*&&")
+"""A command that goes to a folder first, whose name a shell has not to work out."""
 _SHELL: Final = re.compile(r"[;&|<>`$(){}\n\\#!]")
 """What makes more of a command than one program and its arguments."""
 _CONFIGURATIONS: Final = (
@@ -28,6 +30,10 @@ def with_report(command: str, report: Path, *, cwd: Path, environ: Mapping[str, 
 
     The option goes directly behind the name of the program. The family of the report names the file of each test.
     """
+    moved = _MOVE.match(command)
+    if moved is not None:
+        rest = with_report(command[moved.end() :], report, cwd=cwd / moved["folder"], environ=environ)
+        return None if rest is None else command[: moved.end()] + rest
     found = _PYTEST.match(command)
     if found is None or _SHELL.search(_outside_single_quotes(command)):
         return None

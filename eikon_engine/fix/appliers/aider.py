@@ -1,7 +1,4 @@
-"""Aider as an applier, by its command line.
-
-Source of the options: https://aider.chat/docs/config/options.html
-"""
+"""Aider as an applier, by its command line."""
 
 from __future__ import annotations
 
@@ -15,12 +12,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from eikon_engine.errors import AiderMissingError, ApplierFailedError, PatchRejectedError
 from eikon_engine.fix.application import Application
+from eikon_engine.fix.appliers.aider_call import AskedModel, aider_arguments, aider_surroundings
 from eikon_engine.fix.appliers.bounds import Bounds
 from eikon_engine.fix.appliers.difference import difference
 from eikon_engine.fix.appliers.hunks import read_diff
+from eikon_engine.fix.appliers.line_ends import keep_line_ends
 from eikon_engine.fix.appliers.tree_before import remembered
 from eikon_engine.fix.appliers.write_files import read_bytes
-from eikon_engine.fix.git import without_git
 from eikon_engine.fix.process_group import Program, run_in_group
 from eikon_engine.fix.proposal import ReplaceText, TextFix
 from eikon_engine.outcome.printable import printable
@@ -36,11 +34,7 @@ LONGEST_OUTPUT: Final = 64 << 10
 """Bytes of what it said that are kept: the last ones."""
 OWN_FILES: Final = ".aider*"
 """How the files are called that Aider keeps for itself; they are no part of a fix."""
-_QUIET: Final = (
-    "--no-dirty-commits", "--no-gitignore", "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings",
-    "--no-suggest-shell-commands", "--no-detect-urls", "--no-analytics", "--no-stream", "--no-pretty",
-)  # fmt: skip
-"""It asks nobody, runs nothing else, and touches nothing but the files."""
+_ITS_OWN: Final = AskedModel()
 _ORDER: Final = "Make the change that is proposed below, exactly as it is, and nothing else. Run no command.\n\n"
 
 
@@ -53,6 +47,7 @@ class AiderApplier:
 
     command: str = "aider"
     timeout_seconds: float = TIMEOUT_SECONDS
+    asked: AskedModel = _ITS_OWN
     environ: Mapping[str, str] | None = None
     """The surroundings it runs in; those of this process if left out."""
 
@@ -79,13 +74,14 @@ class AiderApplier:
                 raise PatchRejectedError(message)
             for name in changed:
                 bounds.demand(name)
+            keep_line_ends(tree, changed, before)
             old = {name: before.data(name) for name in changed}
             diff = difference(old, {name: read_bytes(tree, name) for name in changed})
         return Application(applier=self.name, files=changed, diff=diff, output=output)
 
     def _run(self, fix: TextFix, tree: Path, files: tuple[str, ...]) -> str:
-        environ = without_git(os.environ if self.environ is None else self.environ)
-        environ["GIT_CEILING_DIRECTORIES"] = str(tree.parent)
+        given = os.environ if self.environ is None else self.environ
+        environ = aider_surroundings(given, tree, self.asked)
         program = shutil.which(self.command, path=environ.get("PATH"))
         if program is None:
             message = (
@@ -97,13 +93,10 @@ class AiderApplier:
             scratch = Path(name)
             message_file = scratch / "message.md"
             message_file.write_text(_ORDER + fix.text, encoding="utf-8")
-            histories = tuple(
-                part
-                for kind in ("chat", "input")
-                for part in (f"--{kind}-history-file", str(scratch / f"{kind}.history"))
+            options = aider_arguments(
+                message_file, scratch, model=self.asked.arguments(given), has_git=(tree / ".git").exists()
             )
-            command = [program, "--message-file", str(message_file), "--yes-always", "--no-auto-commits"]
-            return self._finish([*command, *_QUIET, *histories, *files], tree, environ)
+            return self._finish([program, *options, *files], tree, environ)
 
     def _finish(self, command: list[str], tree: Path, environ: dict[str, str]) -> str:
         """Run it in a group of its own, which ends as a whole; return the end of what it said."""

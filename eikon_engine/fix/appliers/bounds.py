@@ -26,7 +26,7 @@ _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """The files below a folder, those that are named, or all but tests where none are.
+    """The files below a folder, those that are named, or all but tests where none are; the loop bounds these further.
 
     A fix that changes the tests would prove nothing; to let it, name them.
     """

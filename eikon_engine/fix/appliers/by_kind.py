@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from eikon_engine.fix.appliers.aider import AiderApplier
+from eikon_engine.fix.appliers.aider_call import AskedModel
 from eikon_engine.fix.appliers.blocks import BlocksApplier
-from eikon_engine.fix.appliers.trace_patch import TracePatchApplier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from eikon_engine.fix.application import Applier
 
-APPLIERS: Final[Mapping[str, Callable[[], Applier]]] = MappingProxyType(
-    {each.name: each for each in (BlocksApplier, AiderApplier, TracePatchApplier)}
-)
+
+def choose_applier(name: Literal["blocks", "aider"], *, model: str | None, base_url: str | None) -> Applier:
+    """Return an applier; one that asks a model itself asks the one that is asked for fixes."""
+    match name:
+        case "blocks":
+            return BlocksApplier()
+        case "aider":
+            return AiderApplier(asked=AskedModel(model=model, base_url=base_url))
+        case _:
+            assert_never(name)

@@ -13,6 +13,19 @@ REPORT = Path("/session/it's here.xml")
 ADDED = shlex.split(f"--junit-xml={shlex.quote(str(REPORT))} -o junit_family=xunit1")
 
 
+def test_a_folder_may_be_gone_to_first(tmp_path: Path) -> None:
+    """The configuration that counts is the one of that folder."""
+    (tmp_path / "app").mkdir()
+
+    changed = with_report("cd ./app && pytest -x", REPORT, cwd=tmp_path, environ={})
+    (tmp_path / "app" / "pytest.ini").write_text("[pytest]\njunit_family = xunit2\n", encoding="utf-8")
+
+    assert changed is not None
+    assert shlex.split(changed) == ["cd", "./app", "&&", "pytest", *ADDED, "-x"]
+    assert with_report("cd ./app && pytest -x", REPORT, cwd=tmp_path, environ={}) is None
+    assert with_report("cd - && pytest -x", REPORT, cwd=tmp_path, environ={}) is None
+
+
 @pytest.mark.parametrize(
     ("command", "program"),
     [

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.fix.analysis.analyse import analyse
+from eikon_engine.fix.analysis.pytest_verbose import read_ran
 from eikon_engine.fix.failure import Analysis
 from eikon_engine.fix.step_values import TestOutput
 from tests.fix.analysis.running import CALCULATOR, PYTEST, printed, ran, write
@@ -118,3 +119,31 @@ def test_no_failure_is_forgotten(tmp_path: Path) -> None:
 
     assert len(analysis.failures) == 200
     assert analysis.failing == {f"test_a.py::test_{number}" for number in range(300)}
+
+
+@pytest.mark.parametrize(
+    ("options", "others"),
+    [("-x -v", ("test_a.py::test_1[a b]", "test_a.py::test_2")), ("-x -v -s", None), ("-x", None)],
+)
+def test_a_line_for_each_test_tells_which_ran(tmp_path: Path, options: str, others: tuple[str, ...] | None) -> None:
+    """Where there is no report, -v tells it, unless what tests print stands between; else nothing does."""
+    text = (
+        "import pytest\n\n@pytest.mark.parametrize('x', ['a b'])\ndef test_1(x):\n    print('hello')\n\n"
+        "@pytest.mark.skip(reason='not (yet) PASSED')\ndef test_2():\n    pass\n\n"
+        "def test_3():\n    assert 0\n\ndef test_4():\n    assert 0\n"
+    )
+    tree = write(tmp_path / "tree", {"test_a.py": text})
+
+    analysis = analyse(ran(tree, tmp_path / "session", f"true; {PYTEST} {options}"))
+
+    assert analysis.failing == {"test_a.py::test_3"}
+    assert (analysis.stopped_early, analysis.other_tests) == (True, others)
+
+
+def test_lines_that_do_not_come_to_the_numbers_tell_nothing() -> None:
+    """Two runs, a line too much or too few: nobody knows which tests ran."""
+    line, end = "test_a.py::test_1 PASSED   [ 50%]\n", "=== 1 failed, 1 passed ===\n"
+    failed = "test_a.py::test_2 FAILED   [100%]\n"
+
+    assert read_ran(line + failed + end) == ("test_a.py::test_1",)
+    assert [read_ran(each) for each in (line + end, line * 2 + failed + end, line + failed + end * 2)] == [None] * 3

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from eikon_engine.errors import AiderMissingError, ApplierFailedError, EikonError, PatchRejectedError
 from eikon_engine.fix.appliers.aider import AiderApplier
+from eikon_engine.fix.appliers.aider_call import AskedModel
 from eikon_engine.fix.appliers.tree_before import remembered
 from eikon_engine.fix.proposal import PatchFix, ReplaceText, TextFix, UnifiedDiff
 from eikon_engine.trace.patch import TracePatch
@@ -18,11 +20,28 @@ from eikon_engine.trace.patch import TracePatch
 FIX = TextFix(text="Put a plus in the place of the minus in calc.py.")
 PROGRAM = """\
 #!{python}
-import json, os, pathlib, sys, time
+import argparse, json, os, pathlib, subprocess, sys, time
 arguments = sys.argv[1:]
-message = arguments[arguments.index("--message-file") + 1]
-message = pathlib.Path(message).read_text()
+parser = argparse.ArgumentParser(allow_abbrev=False)
+for name in ("message-file", "chat-history-file", "input-history-file", "model", "weak-model", "openai-api-base"):
+    parser.add_argument(f"--{{name}}")
+for name in ("git", "auto-commits", "dirty-commits", "gitignore", "auto-lint", "auto-test", "check-update",
+             "show-release-notes", "show-model-warnings", "suggest-shell-commands", "detect-urls", "analytics",
+             "stream", "pretty", "yes-always"):
+    parser.add_argument(f"--{{name}}", action=argparse.BooleanOptionalAction, default=name != "yes-always")
+parser.add_argument("files", nargs="*")
+asked = parser.parse_args()
+git = ("git", "config")
+if asked.git and not os.path.exists(".git"):
+    subprocess.run(("git", "init", "-q"))
+    open(".gitignore", "a").write(".aider*\\n")
+if asked.git and subprocess.run((*git, "user.name"), capture_output=True).returncode:
+    subprocess.run((*git, "user.name", "Your Name"))
+if asked.auto_lint or asked.auto_test or asked.auto_commits or not asked.yes_always:
+    sys.exit("would lint, test, commit or ask")
+message = pathlib.Path(asked.message_file).read_text()
 called = {{"arguments": arguments, "cwd": os.getcwd(), "message": message, "stdin": sys.stdin.read()}}
+called["url"] = os.environ.get("OPENAI_BASE_URL")
 pathlib.Path({called!r}).write_text(json.dumps(called))
 pathlib.Path(".aider.tags.cache").mkdir(exist_ok=True)
 pathlib.Path(".aider.tags.cache/x").write_text("x")
@@ -78,7 +97,7 @@ def test_aider_is_called_with_the_fix_and_the_targets(stand: Stand) -> None:
     arguments = called["arguments"]
     assert arguments[0] == "--message-file"
     assert not Path(arguments[1]).is_relative_to(stand.tree)
-    assert arguments[2:4] == ["--yes-always", "--no-auto-commits"]
+    assert {"--yes-always", "--no-auto-commits", "--no-auto-lint", "--no-auto-test"} <= set(arguments)
     assert arguments[-2:] == ["calc.py", "other.py"]
     assert {"--no-dirty-commits", "--no-gitignore", "--no-suggest-shell-commands"} <= set(arguments)
     assert called["message"].endswith(FIX.text)
@@ -87,6 +106,56 @@ def test_aider_is_called_with_the_fix_and_the_targets(stand: Stand) -> None:
     assert application.files == ("calc.py",)
     assert "-    return a - b\n+    return a + b\n" in application.diff
     assert application.output == "Applied edit\n"
+
+
+def test_nothing_of_git_is_made_or_changed(stand: Stand) -> None:
+    """Left to itself Aider writes a name into a repository that has none, and makes one where there is none."""
+    config = (stand.tree / ".git" / "config").read_bytes()
+    stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",))
+    assert (stand.tree / ".git" / "config").read_bytes() == config
+
+    shutil.rmtree(stand.tree / ".git")
+    (stand.tree / "calc.py").write_text("a - b", encoding="utf-8")
+    assert stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",)).files == ("calc.py",)
+    assert not (stand.tree / ".git").exists()
+
+
+@pytest.mark.parametrize(
+    ("environ", "arguments", "url"),
+    [
+        (
+            {},
+            ["--model", "openai/m", "--weak-model", "openai/m", "--openai-api-base", "http://here/v1"],
+            "http://here/v1",
+        ),
+        ({"AIDER_MODEL": "x", "AIDER_OPENAI_API_BASE": "y"}, [], None),
+    ],
+)
+def test_aider_asks_the_server_that_is_asked_for_fixes(
+    stand: Stand, environ: dict[str, str], arguments: list[str], url: str | None
+) -> None:
+    """Code and key go nowhere else, unless the variables of Aider itself say so."""
+    aider = stand.aider(MENDS)
+    surroundings = {name: text for name, text in (aider.environ or {}).items() if name != "OPENAI_BASE_URL"}
+    asked = AskedModel(model="m", base_url="http://here/v1")
+
+    replace(aider, asked=asked, environ={**surroundings, **environ}).apply(FIX, stand.tree, ("calc.py",))
+
+    called = json.loads(stand.called_file.read_text(encoding="utf-8"))
+    assert [each for each in called["arguments"] if each in {*arguments, "--model"}] == arguments
+    assert called["url"] == url
+
+
+def test_lines_end_as_they_did(stand: Stand) -> None:
+    """Aider reads CRLF and writes LF; a file with both, of which it keeps neither, is refused."""
+    (stand.tree / "calc.py").write_bytes(b"a - b\r\nc\r\n")
+    stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",))
+    assert (stand.tree / "calc.py").read_bytes() == b"a + b\r\nc\r\n"
+
+    (stand.tree / "calc.py").write_bytes(b"a - b\r\nc\n")
+    with pytest.raises(PatchRejectedError, match=r"'calc\.py': wanted lines that all end alike, found LF and CRLF"):
+        stand.aider(MENDS).apply(FIX, stand.tree, ("calc.py",))
+    assert (stand.tree / "calc.py").read_bytes() == b"a - b\r\nc\n"
 
 
 def test_without_targets_it_gets_the_files_of_the_edits(stand: Stand) -> None:

@@ -50,10 +50,10 @@ def make_project(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
-def commit(folder: Path) -> None:
+def commit(folder: Path, *, allow_empty: bool = False) -> None:
     """Commit everything."""
     git(folder, "add", "--all")
-    git(folder, "commit", "--quiet", "--message", "Begin")
+    git(folder, "commit", "--quiet", "--message", "Begin", *(("--allow-empty",) if allow_empty else ()))
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from eikon_engine.errors import PatchRejectedError
-from eikon_engine.fix.deciding_files import demand_undecided
+from eikon_engine.fix.deciding_files import ProjectAtFirst, demand_undecided
+from eikon_engine.fix.programs import read_programs
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PRICE_PROJECT, everything, make_project, write
 
 
 def weigh(tree: Path, file: str, *, command: str = "pytest", cwd: str = ".", is_new: bool = False) -> None:
     """Ask whether one file may be changed."""
-    demand_undecided((file,), {file} if is_new else (), tree, command=command, cwd=cwd)
+    programs = read_programs(tree, command, cwd)
+    project = ProjectAtFirst(command=command, cwd=cwd, programs=programs)
+    demand_undecided((file,), {file} if is_new else (), tree, project)
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,8 @@ def project(tmp_path: Path) -> Path:
     ("chosen", "answer", "expected"),
     [
         ({"test_cmd": "pytset -q"}, "", ("system:run_script", "command-unusable", 2)),
+        ({"test_cmd": "rm -r ../../cycles; exit 1"}, "", ("system:run_script", "command-unusable", 2)),
+        ({"test_cmd": "rm -r ../shop; exit 1"}, "", ("system:get_context", "fix", 1)),
         ({"test_cmd": "./price.py"}, "", ("system:run_script", "command-unusable", 2)),
         ({"test_cmd": "sleep 60", "timeout_seconds": 0.2}, "", ("system:run_script", "command-unusable", 2)),
         ({}, "I would rather talk of the weather.", ("debug:generate_fix", "proposal-malformed", 1)),
@@ -108,6 +110,7 @@ def test_a_fix_that_makes_the_tests_hang_is_taken_back(project: Path, tmp_path: 
     [
         ({"test_cmd": "  "}, "--test-cmd: wanted a command"),
         ({"test_cmd": "cat \udcff"}, "--test-cmd: wanted text in UTF-8"),
+        ({"test_cmd": "a\0b"}, "--test-cmd: wanted text that a program can be given, found a null byte"),
         ({"target_files": ("\udcff.py",)}, "--target-file: wanted text in UTF-8"),
         ({"max_cycles": 0}, "--max-cycles: wanted 1 or more, found 0"),
         ({"timeout_seconds": 0.0}, "--timeout: wanted a number of seconds above 0, found 0"),

@@ -77,7 +77,31 @@ def test_a_run_that_stops_at_a_failure_has_tests_it_did_not_come_to(
     expected: str,
 ) -> None:
     """One of them that fails now is nothing new; what failed is mended only if it ran, and what passed still has to."""
-    first, second = (analysis(*ids).model_copy(update={"other_tests": others}) for ids, others in (before, after))
+    first = analysis(*before[0]).model_copy(update={"stopped_early": True, "other_tests": before[1]})
+    second = analysis(*after[0]).model_copy(update={"stopped_early": after[1] is not None, "other_tests": after[1]})
+
+    assert judge(first, second, run()) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (("b", "early"), ("c", "early"), "unclear"),
+        (("b", "early"), ("b", "early"), "no_help"),
+        (("b", "early"), ("c", "whole"), "unclear"),
+        (("ab", "whole"), ("b", "early"), "unclear"),
+        (("ab", "whole"), ("c", "early"), "broke_more"),
+        (("ab", "early"), ("a", "whole"), "helped"),
+        (("b", "early"), ("", "whole"), "passed"),
+    ],
+)
+def test_where_nothing_tells_which_tests_ran_nobody_knows(
+    before: tuple[str, str], after: tuple[str, str], expected: str
+) -> None:
+    """Without a report, another first failure may be progress or damage; what is certain is judged as ever."""
+    first, second = (
+        analysis(*ids).model_copy(update={"stopped_early": how == "early"}) for ids, how in (before, after)
+    )
 
     assert judge(first, second, run()) == expected
 

@@ -82,6 +82,21 @@ def test_tests_that_stop_at_the_first_failure_lead_from_fault_to_fault(tmp_path:
     assert (result.notes.outcome, result.notes.modified_files) == ("success", ("names.py", "words.py"))
 
 
+def test_a_fix_of_which_nobody_knows_whether_it_helped_is_told_so(tmp_path: Path) -> None:
+    """Where a command is not plainly pytest, the next failure with -x may be progress or damage."""
+    broken = BROKEN["two_faults"]
+    project = make_project(tmp_path / "two", broken.files)
+
+    with bench(tmp_path, broken.answers[0]) as seat:
+        result = seat.loop(project, test_cmd=f"true; {PYTEST} -x", max_cycles=1, keep=True)
+
+    verification = result.notes.history[0].verification
+    assert verification is not None
+    assert (verification.judgement, verification.rolled_back) == ("unclear", True)
+    assert result.notes.modified_files == ()
+    assert result.notes.warnings[0].startswith("pytest stops early, and neither a JUnit report nor -v tells")
+
+
 def test_what_helped_is_kept_where_that_is_asked_for(tmp_path: Path) -> None:
     """With keep, a fix that helped reaches the tree though another test still fails; the bad one after it does not."""
     broken = BROKEN["two_faults"]

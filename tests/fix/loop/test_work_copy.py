@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from eikon_engine.errors import DirtyTreeError, OutputError, PatchRejectedError, TreeChangedError, UsageError
+from eikon_engine.errors import DirtyTreeError, FixError, OutputError, PatchRejectedError, TreeChangedError, UsageError
 from eikon_engine.fix.hand_over import hand_over
 from eikon_engine.fix.links import demand_links_inside
 from eikon_engine.fix.user_tree import demand_clean, demand_targets, files_of, find_tree
@@ -264,3 +266,38 @@ def test_target_files_have_to_be_there(project: Path, path: str, message: str) -
     """A target file outside of the tree, or one that is none, is refused."""
     with pytest.raises(UsageError, match=f"--target-file: {message}"):
         demand_targets(find_tree(project), (path,))
+
+
+def test_sockets_and_pipes_of_tests_are_removed(project: Path) -> None:
+    """Git does not see them, and the next run could not make them again."""
+    copy = copied(project)
+    base = copy.take()
+    os.mkfifo(copy.root / "pipe")
+
+    copy.bring_back(base)
+
+    assert not (copy.root / "pipe").exists()
+
+
+@pytest.mark.parametrize("is_linked", [False, True])
+def test_a_copy_that_tests_removed_is_told(project: Path, *, is_linked: bool) -> None:
+    """Nothing is done in another folder in its place; what was known of it can be compared still."""
+    copy = copied(project)
+    base = copy.take()
+    shutil.rmtree(copy.root)
+    if is_linked:
+        copy.root.symlink_to(project)
+    before = everything(project)
+
+    for do in (copy.take, lambda: copy.bring_back(base)):
+        with pytest.raises(FixError, match="wanted the copy in which tests run, found that they removed it"):
+            do()
+
+    assert copy.changes(base, base) == ()
+    assert everything(project) == before
+
+
+def test_the_target_file_that_is_not_there_is_the_one_that_is_told(project: Path) -> None:
+    """Also where others are named twice."""
+    with pytest.raises(UsageError, match="found none at 'nope'"):
+        demand_targets(find_tree(project), ("price.py", "./price.py", "nope"))

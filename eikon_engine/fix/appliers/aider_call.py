@@ -1,0 +1,80 @@
+"""How Aider is called, so that it asks nobody, runs nothing, and touches nothing but the files.
+
+Source of the options and variables: https://aider.chat/docs/config/options.html, and what Aider 0.86.2 was seen to do
+(`benchmarks/real_aider.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.completions.openai_client import URL_VARIABLE
+from eikon_engine.fix.git import without_git
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+_QUIET: Final = (
+    "--yes-always", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore", "--no-auto-lint", "--no-auto-test",
+    "--no-check-update", "--no-show-release-notes", "--no-show-model-warnings", "--no-suggest-shell-commands",
+    "--no-detect-urls", "--no-analytics", "--no-stream", "--no-pretty",
+)  # fmt: skip
+"""Linting is on if left out: it asks the model again, up to three times, for what was there before."""
+_OWN_MODEL: Final = "AIDER_MODEL"
+_OWN_URL: Final = "AIDER_OPENAI_API_BASE"
+_OF_OPENAI: Final = "openai/"
+_PRICES: Final = "LITELLM_LOCAL_MODEL_COST_MAP"
+_NOBODY: Final[Mapping[str, str]] = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "user.name",
+    "GIT_CONFIG_VALUE_0": "nobody",
+    "GIT_CONFIG_KEY_1": "user.email",
+    "GIT_CONFIG_VALUE_1": "nobody@localhost",
+}
+"""Aider writes a name into `.git/config` where git knows none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedModel:
+    """Whom Aider asks: the server that is asked for fixes, unless Aider's own settings name another."""
+
+    model: str | None = None
+    base_url: str | None = None
+
+    def arguments(self, environ: Mapping[str, str]) -> tuple[str, ...]:
+        """Return the options that say so; nothing where Aider decides."""
+        found: list[str] = []
+        if self.model is not None and not environ.get(_OWN_MODEL):
+            name = self.model if self.model.startswith(_OF_OPENAI) else f"{_OF_OPENAI}{self.model}"
+            found += ["--model", name, "--weak-model", name]
+        if self.base_url is not None and not environ.get(_OWN_URL):
+            found += ["--openai-api-base", self.base_url]
+        return tuple(found)
+
+    def surroundings(self, environ: Mapping[str, str]) -> dict[str, str]:
+        """Return the variable that the library of Aider prefers, so that it does not contradict the options."""
+        return {} if self.base_url is None or environ.get(_OWN_URL) else {URL_VARIABLE: self.base_url}
+
+
+def aider_arguments(message: Path, scratch: Path, *, model: Sequence[str], has_git: bool) -> list[str]:
+    """Return all options but the files; histories go to `scratch`.
+
+    Where there is no repository, Aider would make one.
+    """
+    histories = (
+        part for kind in ("chat", "input") for part in (f"--{kind}-history-file", str(scratch / f"{kind}.history"))
+    )
+    return ["--message-file", str(message), *_QUIET, *(() if has_git else ("--no-git",)), *histories, *model]
+
+
+def aider_surroundings(environ: Mapping[str, str], tree: Path, asked: AskedModel) -> dict[str, str]:
+    """Return the environment: no repository but the tree's own, and the prices of models that it was installed with."""
+    return {
+        _PRICES: "True",
+        **without_git(environ),
+        **asked.surroundings(environ),
+        **_NOBODY,
+        "GIT_CEILING_DIRECTORIES": str(tree.parent),
+    }

@@ -1,0 +1,133 @@
+"""What of a project is run or read, rather than used by other files: it may decide what a test run says.
+
+A Makefile, a script of npm or a shell script may run any file, by names that nobody can work out without running it. So
+it is not asked what is run, but what is a module: source that another file uses. What is none may decide, and takes a
+target file to be changed; so does a module that the test command comes to run, as far as that is written down.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from posixpath import normpath
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.memory.source_files import read_source
+from eikon_engine.fix.used_files import JAVASCRIPT, PAGES, PYTHON, used_files
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+_OTHERS: Final = frozenset(
+    {
+        *(".c", ".cc", ".cpp", ".cs", ".cxx", ".d", ".dart", ".erl", ".ex", ".fs", ".go", ".h", ".hh", ".hpp", ".hrl"),
+        *(".hs", ".java", ".jl", ".kt", ".lua", ".m", ".ml", ".mli", ".mm", ".nim", ".php", ".pl", ".pm", ".pyx", ".r"),
+        *(".rb", ".rs", ".scala", ".swift", ".vb", ".zig", ".clj", ".cljs", ".sql", ".css", ".less", ".sass", ".scss"),
+        *(".ejs", ".hbs", ".j2", ".jinja", ".jinja2", ".tmpl", ".graphql", ".proto"),
+    }
+)
+"""Source whose files need not be imported by name, and templates."""
+_SOURCE: Final = PYTHON | JAVASCRIPT | PAGES | _OTHERS
+_BUILT: Final = frozenset({"build.rs", "setup.py"})
+_SKIPPED: Final = frozenset({".git", "node_modules", "site-packages", "dist-packages"})
+_RUNNABLE: Final = 0o111
+_READ_BY: Final[Mapping[str, tuple[str, ...]]] = {
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "gmake": ("GNUmakefile", "makefile", "Makefile"),
+    "npm": ("package.json",),
+    "npx": ("package.json",),
+    "yarn": ("package.json",),
+    "pnpm": ("package.json",),
+    "bun": ("package.json",),
+    "tox": ("tox.ini", "tox.toml", "pyproject.toml", "setup.cfg"),
+    "nox": ("noxfile.py",),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "rake": ("Rakefile", "rakefile"),
+    "invoke": ("tasks.py",),
+    "poe": ("pyproject.toml",),
+    "pdm": ("pyproject.toml",),
+    "hatch": ("pyproject.toml", "hatch.toml"),
+}
+"""What programs read that run others."""
+_MOVE: Final = re.compile(r"(?:\bcd|\bpushd|-C|--chdir|--directory|--prefix)[\s=]+([\w.@+/-]+)")
+_PATH: Final = re.compile(r"[\w.@+/-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Programs:
+    """A project as it was when the loop began."""
+
+    files: frozenset[str]
+    used: frozenset[str]
+    """Those that others import, load or name."""
+    run: frozenset[str]
+    """Those that the test command comes to run or read, as far as it is written down."""
+    runnable: frozenset[str]
+    """Source that is a program by its rights or its first line."""
+
+    def role(self, file: str) -> str | None:
+        """Say what a file is where it may decide about tests; None for a module."""
+        path = PurePosixPath(file)
+        if path.suffix not in _SOURCE or path.name in _BUILT or any(part.startswith(".") for part in path.parts):
+            return "one that is no source: a script, settings or data"
+        if file in self.run:
+            return "one that the test command comes to run"
+        if file not in self.files or file in self.used:
+            return None
+        if path.suffix in PYTHON | JAVASCRIPT:
+            return "one that no other file uses, and may be a program that tests"
+        return "a program" if file in self.runnable else None
+
+
+def read_programs(tree: Path, command: str, cwd: str) -> Programs:
+    """Look at a project before anything of it is changed; `cwd` is where the command runs, relative to the tree."""
+    files = frozenset(_below(tree))
+    texts = {name: read_source(tree, name) for name in sorted(files) if PurePosixPath(name).suffix in _SOURCE}
+    plain = {name: text or "" for name, text in texts.items()}
+    run = _run(tree, files, command, cwd)
+    runners = {name for name in run if not is_test(PurePosixPath(name))}
+    return Programs(
+        files=files,
+        used=used_files({name: "" if name in runners else text for name, text in plain.items()}),
+        run=run,
+        runnable=frozenset(
+            name for name, text in plain.items() if text.startswith("#!") or (tree / name).lstat().st_mode & _RUNNABLE
+        ),
+    )
+
+
+def _below(tree: Path) -> Iterator[str]:
+    for folder, folders, names in os.walk(tree):
+        folders[:] = [each for each in folders if each not in _SKIPPED]
+        yield from ((Path(folder) / name).relative_to(tree).as_posix() for name in names)
+
+
+def _run(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset[str]:
+    """Follow what a command names, and what that names, but for tests: what they name is what they test."""
+    found: set[str] = set()
+    texts = [(command, cwd)]
+    while texts:
+        text, here = texts.pop()
+        folders = {here, cwd, ".", *(normpath(f"{here}/{each}") for each in _MOVE.findall(text))}
+        new = {name for word in _PATH.findall(text) for name in _named(word, folders) if name in files} - found
+        found |= new
+        texts += (
+            (read_source(tree, name) or "", PurePosixPath(name).parent.as_posix())
+            for name in new
+            if not _is_code_of_tests(name)
+        )
+    return frozenset(found)
+
+
+def _is_code_of_tests(name: str) -> bool:
+    path = PurePosixPath(name)
+    return path.suffix in _SOURCE and is_test(path)
+
+
+def _named(word: str, folders: Collection[str]) -> Iterator[str]:
+    """Yield the paths that a word may mean."""
+    for name in (word, *_READ_BY.get(PurePosixPath(word).name, ())):
+        yield from (normpath(f"{folder}/{name}") for folder in folders)

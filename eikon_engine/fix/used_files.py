@@ -1,0 +1,106 @@
+"""Which files of a project others import, load or name: what a module is, and what stands for itself.
+
+Read by patterns, since files that are broken cannot be parsed. A name that fits several files is taken for all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+PYTHON: Final = frozenset({".py", ".pyi"})
+JAVASCRIPT: Final = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"})
+PAGES: Final = frozenset({".html", ".htm"})
+_IMPORT: Final = re.compile(r"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
+_FROM: Final = re.compile(
+    r"^[ \t]*from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#]+)", re.MULTILINE
+)
+_DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.\w+)+)(?::\w+)?["']""")
+_SPECIFIER: Final = re.compile(r"""(?:\bfrom|\bimport|\brequire|\bimport\.meta\.\w+)\s*\(?\s*["'`]([^"'`\n]+)["'`]""")
+_FILE: Final = re.compile(r"""["'`]([\w./@~-]+\.\w+)["'`]""")
+_WORD: Final = re.compile(r"\w+")
+
+
+def used_files(texts: Mapping[str, str]) -> frozenset[str]:
+    """Return the files that are used by others, out of texts by their names."""
+    known = _Known(texts)
+    found: set[str] = set()
+    for name, text in texts.items():
+        here = PurePosixPath(name).parent.as_posix()
+        suffix = PurePosixPath(name).suffix
+        if suffix in PYTHON:
+            found.update(each for path in _modules(text, here) for each in known.modules(path, name))
+        if suffix in JAVASCRIPT:
+            found.update(each for path in _SPECIFIER.findall(text) for each in known.loaded(path, here, name))
+        if suffix in PYTHON | JAVASCRIPT | PAGES:
+            found.update(each for path in _FILE.findall(text) for each in known.files(path, here, name))
+    return frozenset(found)
+
+
+def _modules(text: str, here: str) -> Iterator[str]:
+    """Yield the modules that a file of Python may import, as paths; those beside it begin with `./`."""
+    for names in _IMPORT.findall(text):
+        yield from (each.split(" as ")[0].strip().replace(".", "/") for each in names.split(","))
+    for found in _FROM.finditer(text):
+        path = found["module"].replace(".", "/")
+        if found["dots"]:
+            path = "./" + normpath("/".join((here, *[".."] * (len(found["dots"]) - 1), path or ".")))
+        yield path
+        yield from (f"{path}/{name}" for name in _WORD.findall(found["names"]))
+    yield from (name.replace(".", "/") for name in _DOTTED.findall(text))
+
+
+class _Known:
+    """The files that there are, by what they may be called."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_tail: dict[str, list[str]] = {}
+        self._by_stem: dict[str, list[str]] = {}
+        for name in names:
+            path = PurePosixPath(name)
+            self._by_tail.setdefault(path.name, []).append(name)
+            self._by_stem.setdefault(path.parent.name if path.stem in {"__init__", "index"} else path.stem, []).append(
+                name
+            )
+
+    def modules(self, path: str, asker: str) -> Iterator[str]:
+        """Yield the files of a module of Python, and of the packages around it."""
+        is_near = path.startswith("./")
+        plain = normpath(path)
+        while plain not in {"", "."}:
+            yield from (
+                name
+                for name in self._by_stem.get(PurePosixPath(plain).name, ())
+                if name != asker and PurePosixPath(name).suffix in PYTHON and _fits(_stem(name), plain, is_near=is_near)
+            )
+            plain = plain.rpartition("/")[0]
+
+    def loaded(self, path: str, here: str, asker: str) -> Iterator[str]:
+        """Yield the files that a specifier of JavaScript may mean."""
+        is_near = path.startswith(".")
+        plain = normpath(f"{here}/{path}") if is_near else path.lstrip("@~/")
+        for stem in {plain, re.sub(r"\.[cm]?[jt]sx?$", "", plain)}:
+            names = self._by_stem.get(PurePosixPath(stem).name, ())
+            yield from (name for name in names if name != asker and _fits(_stem(name), stem, is_near=is_near))
+
+    def files(self, path: str, here: str, asker: str) -> Iterator[str]:
+        """Yield the files that a text in quotes may mean."""
+        wanted = {normpath(path).lstrip("/"), normpath(f"{here}/{path}")}
+        for name in self._by_tail.get(PurePosixPath(path).name, ()):
+            if name != asker and any(_fits(name, each, is_near=False) for each in wanted):
+                yield name
+
+
+def _stem(name: str) -> str:
+    """Return a file as it is imported: without its suffix, a package by its folder."""
+    path = PurePosixPath(name)
+    return (path.parent if path.stem in {"__init__", "index"} else path.with_suffix("")).as_posix()
+
+
+def _fits(name: str, wanted: str, *, is_near: bool) -> bool:
+    return name == wanted or (not is_near and name.endswith(f"/{wanted}"))

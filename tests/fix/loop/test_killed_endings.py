@@ -1,0 +1,193 @@
+"""Loops that are killed while they change the user's files: whoever comes next takes that back."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.completions import EchoClient
+from eikon_engine.errors import SessionError, TreeChangedError
+from eikon_engine.fix import LoopOptions, debug_loop
+from eikon_engine.fix.ending import ENDING_FILE
+from eikon_engine.fix.session import SessionNote, hold_session
+from eikon_engine.fix.unfinished import settle, settle_all
+from eikon_engine.fix.user_tree import find_tree
+from eikon_engine.fix.work_copy import copy_tree
+from eikon_engine.shell import run_command
+from tests.fix.loop.killing import SESSION, SHOP, kill_at_each
+from tests.fix.loop.projects import write
+
+
+def state(folder: Path) -> dict[str, object]:
+    """Read files with their modes, and folders."""
+    return {
+        path.relative_to(folder).as_posix(): (path.stat().st_mode, path.read_bytes() if path.is_file() else None)
+        for path in folder.rglob("*")
+    }
+
+
+def note(folder: Path) -> SessionNote:
+    """Make the note of a session that writes."""
+    return SessionNote(
+        id="20260101T000000-abcdef",
+        state="writing",
+        begun_at=datetime(2026, 1, 1, tzinfo=UTC),
+        tree=str(folder / SHOP),
+        copy_root="",
+        command="true",
+        target_files=(),
+        max_cycles=3,
+        timeout_seconds=1,
+        applier="blocks",
+        keep=False,
+        process=1,
+    )
+
+
+@dataclass(frozen=True)
+class Stand:
+    """Endings that were killed."""
+
+    before: dict[str, object]
+    """What the project held at first."""
+    after: dict[str, object]
+    killed: list[Path]
+    """One folder for each change of a file before which a process was killed."""
+    half: Path
+    """A copy of one in which some files are in their places and others wait."""
+
+
+@pytest.fixture(scope="module")
+def stand(tmp_path_factory: pytest.TempPathFactory) -> Stand:
+    """Change files, make, remove and permit them, and kill that wherever it can be killed."""
+    folder = tmp_path_factory.mktemp("endings") / "start"
+    shop = folder / SHOP
+    write(shop, {"a.py": "old a\n", "gone/b.py": "old b\n", "run.sh": "old run\n", "same.py": "same\n"})
+    (shop / "run.sh").chmod(0o750)
+    copy = copy_tree(find_tree(shop), folder / SESSION)
+    base = copy.take()
+    write(copy.root, {"a.py": "new a\n", "new/deep/c.py": "new c\n"})
+    (copy.root / "gone" / "b.py").unlink()
+    (copy.root / "run.sh").chmod(0o640)
+    after = copy.take()
+    *killed, whole = kill_at_each("end", folder, base, after)
+    half = next(each for each in killed if (each / SHOP / "new/deep/c.py").exists())
+    shutil.copytree(half, folder.with_name("half"))
+    return Stand(before=state(shop), after=state(whole / SHOP), killed=killed, half=folder.with_name("half"))
+
+
+def moved(folder: Path) -> Path:
+    """Tell a session where its tree lies after it was copied."""
+    (folder / SESSION / "session.json").write_text(note(folder).model_dump_json(), encoding="utf-8")
+    return folder / SESSION
+
+
+def test_a_kill_at_any_change_leaves_all_files_or_none(stand: Stand) -> None:
+    """Wherever an ending is killed, what comes next finds it, and the tree is as before, or as the fix makes it."""
+    left = [state(each / SHOP) for each in stand.killed]
+    half = sum(each not in (stand.before, stand.after) for each in left)
+
+    told = [settle(moved(each)) for each in stand.killed]
+
+    for each, was in zip(stand.killed, left, strict=True):
+        assert state(each / SHOP) == (stand.after if was == stand.after else stand.before)
+        assert not (each / SESSION / ENDING_FILE).exists()
+        assert settle(each / SESSION) is None
+    assert half >= 5
+    assert sum("all files are as they were before" in str(each) for each in told) >= half
+    assert sum("was cut off when its fix was whole" in str(each) for each in told) == 1
+
+
+def test_taking_back_may_be_killed_too(stand: Stand) -> None:
+    """It is done again from wherever it was cut off."""
+    assert state(stand.half / SHOP) not in (stand.before, stand.after)
+    moved(stand.half)
+
+    *cut_off, whole = kill_at_each("settle", stand.half)
+
+    assert state(whole / SHOP) == stand.before
+    assert len(cut_off) >= 5
+    for each in cut_off:
+        settle(moved(each))
+        assert state(each / SHOP) == stand.before
+
+
+def test_the_next_command_takes_back_and_says_so(
+    stand: Stand, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A listing does, and so does a loop in that tree, which then begins with files as they were."""
+    for name in ("listed", "looped"):
+        shutil.copytree(stand.half, tmp_path / name)
+        sessions = moved(tmp_path / name).rename(tmp_path / name / "sessions-old")
+        (tmp_path / name / "sessions").mkdir()
+        sessions.rename(tmp_path / name / "sessions" / "20260101T000000-abcdef")
+    told: list[str] = []
+
+    assert (
+        run_command(eikon, ["fix", "sessions", "--sessions-dir", str(tmp_path / "listed" / "sessions")], "eikon") == 0
+    )
+    options = LoopOptions(
+        test_cmd="true", cwd=tmp_path / "looped" / SHOP, sessions=tmp_path / "looped" / "sessions", tell=told.append
+    )
+    debug_loop(options, client=EchoClient())
+
+    out, err = capsys.readouterr()
+    assert "20260101T000000-abcdef  taken_back" in out
+    for line in (err.splitlines()[0], told[0]):
+        assert line.startswith(
+            "session 20260101T000000-abcdef was cut off while it changed a.py, gone/b.py, new/deep/c.py"
+        )
+    assert state(tmp_path / "listed" / SHOP) == state(tmp_path / "looped" / SHOP) == stand.before
+
+
+@pytest.fixture
+def half(stand: Stand, tmp_path: Path) -> Path:
+    """Return a folder with a half-changed project and its session."""
+    shutil.copytree(stand.half, tmp_path / "half")
+    moved(tmp_path / "half")
+    return tmp_path / "half"
+
+
+def test_files_that_somebody_changed_since_are_left_alone(half: Path) -> None:
+    """Nothing is touched, it is told what to do, and no loop begins there."""
+    (half / SHOP / "run.sh").write_text("mine\n", encoding="utf-8")
+    before = state(half / SHOP)
+
+    with pytest.raises(
+        TreeChangedError, match=r"run\.sh: wanted it as it was before the fix or with it, found another"
+    ):
+        settle(half / SESSION)
+    with pytest.raises(TreeChangedError, match="half of its fix may be there: mend it by hand"):
+        debug_loop(LoopOptions(test_cmd="true", cwd=half / SHOP, sessions=half), client=EchoClient())
+
+    assert state(half / SHOP) == before
+    assert len(settle_all(half)) == 1
+
+
+def test_a_change_under_way_is_left_to_its_process(half: Path) -> None:
+    """Only what nobody does any more is taken back."""
+    before = state(half / SHOP)
+    other = half / "other"
+    with hold_session(other):
+        (half / SESSION / ENDING_FILE).rename(other / ENDING_FILE)
+        assert settle(other) is None
+    assert state(half / SHOP) == before
+
+
+@pytest.mark.parametrize("path", ["../away.py", "/etc/passwd"])
+def test_a_change_that_leads_out_of_the_tree_is_refused(half: Path, path: str) -> None:
+    """What stands in a session folder is checked like any other input."""
+    ending = json.loads((half / SESSION / ENDING_FILE).read_text(encoding="utf-8"))
+    ending["files"][0]["path"] = path
+    (half / SESSION / ENDING_FILE).write_text(json.dumps(ending), encoding="utf-8")
+
+    with pytest.raises(
+        SessionError, match=r"wanted the change of a tree that was begun, found:.*leads out of the tree"
+    ):
+        settle(half / SESSION)

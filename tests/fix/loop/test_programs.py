@@ -1,0 +1,136 @@
+"""What is a module, and what may decide what a test run says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from eikon_engine.fix.programs import read_programs
+from eikon_engine.fix.used_files import used_files
+from tests.fix.loop.looping import bench
+from tests.fix.loop.projects import ASSERTS, PRICE_PROJECT, everything, make_project, write
+
+SHOP: Mapping[str, str] = {
+    "Makefile": "include more.mk\ntest:\n\tsh scripts/all.sh\n",
+    "more.mk": "CHECK = tools/limits.py\n",
+    "package.json": '{"scripts": {"test": "node tools/run.js"}}',
+    "scripts/all.sh": "NAME=check; python tools/$NAME.py\n",
+    "tools/check.py": "from shop.price import total\nassert total() == 3\n",
+    "tools/limits.py": "LIMIT = 3\n",
+    "tools/other.py": "import tools.limits\n",
+    "tools/run.js": "require('../web/cart')\n",
+    "shop/__init__.py": "",
+    "shop/price.py": "from . import sums\nfrom .tax import (\n    rate,\n    more,\n)\ntotal = sums.two() + rate\n",
+    "shop/sums.py": "def two(): return 1\n",
+    "shop/tax.py": "rate = 1\n",
+    "shop/data.json": "{}",
+    "web/cart.ts": "export * from './sum.js'\n",
+    "web/sum.ts": "export const sum = 1\n",
+    "web/lib/index.js": "",
+    "web/page.html": "<script src='late.js'></script>",
+    "web/late.js": "import './lib'\n",
+    "app.py": "print(1)\n",
+    "urls.py": "ROOT = 'shop.price'\n",
+    "tests/test_app.py": "import subprocess\nsubprocess.run(['python', 'app.py'])\n",
+    "lib/run.rb": "#!/usr/bin/env ruby\n",
+    "lib/cart.rb": "",
+}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """Write a project whose tests are run by way of others."""
+    write(tmp_path, SHOP)
+    return tmp_path
+
+
+@pytest.mark.parametrize("file", ["tools/check.py", "tools/other.py", "urls.py", "lib/run.rb"])
+def test_source_that_nobody_uses_may_be_a_program_that_tests(shop: Path, file: str) -> None:
+    """Whatever runs it, by whatever name."""
+    assert read_programs(shop, "make test", ".").role(file) in {
+        "a program",
+        "one that no other file uses, and may be a program that tests",
+    }
+
+
+@pytest.mark.parametrize("file", ["scripts/all.sh", "more.mk", "shop/data.json", ".hidden.py", "new.cfg", "setup.py"])
+def test_what_is_no_source_may_decide(shop: Path, file: str) -> None:
+    """Scripts, settings and data, also those that a fix would make."""
+    assert read_programs(shop, "make test", ".").role(file) == "one that is no source: a script, settings or data"
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [
+        ("make test", "tools/limits.py"),
+        ("npm test", "tools/run.js"),
+        ("sh -c 'cd scripts; sh all.sh'", "scripts/all.sh"),
+        ("/usr/bin/make -C ..", "tools/limits.py"),
+    ],
+)
+def test_what_the_command_comes_to_run_is_followed(shop: Path, command: str, file: str) -> None:
+    """From the command to what it reads, and to what that names, also where other files use it."""
+    assert file in read_programs(shop, command, "shop" if ".." in command else ".").run
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        *("shop/price.py", "shop/sums.py", "shop/tax.py", "shop/__init__.py", "shop/new.py"),
+        *("web/cart.ts", "web/sum.ts", "web/late.js", "web/lib/index.js", "web/new.ts"),
+        *("app.py", "lib/cart.rb"),
+    ],
+)
+def test_modules_may_be_changed(shop: Path, file: str) -> None:
+    """What others import, load or name, what tests run, and what is new."""
+    assert read_programs(shop, "make test", ".").role(file) is None
+
+
+def test_a_file_does_not_make_itself_a_module() -> None:
+    """Its own name in itself is no use of it; a module of the same name elsewhere in a package is none either."""
+    assert used_files({"check.py": "import check\nFILE = 'check.py'\n"}) == frozenset()
+    assert used_files({"a/check.py": "", "b/x.py": "from . import check\n"}) == frozenset()
+
+
+def test_a_loop_reports_no_success_of_a_check_that_was_bent(tmp_path: Path) -> None:
+    """The command runs a script that runs the check: a fix of the check is rejected, of the code it is taken."""
+    files = {
+        **PRICE_PROJECT,
+        "Makefile": "test:\n\tsh run.sh\n",
+        "run.sh": "name=check\npython tools/$name.py\n",
+        "tools/check.py": "import sys\nsys.path.insert(0, '.')\nfrom price import total\nassert total([3], 1) == 2\n",
+    }
+    project = make_project(tmp_path / "shop", files)
+    answer = (
+        "tools/check.py\n<<<<<<< SEARCH\nassert total([3], 1) == 2\n=======\nassert total\n>>>>>>> REPLACE\n\n"
+        "price.py\n<<<<<<< SEARCH\n    return sum(prices) + rebate\n=======\n    return sum(prices)\n>>>>>>> REPLACE\n"
+    )
+    before = everything(project)
+
+    with bench(tmp_path, answer) as seat:
+        result = seat.loop(project, test_cmd="make test")
+
+    assert result.notes.failure is not None
+    assert result.notes.failure.code == "patch-rejected"
+    assert "'tools/check.py': wanted a file that does not decide whether the tests pass" in result.notes.failure.message
+    assert everything(project) == before
+
+
+def test_a_fix_in_two_steps_does_not_make_a_module_of_a_check(tmp_path: Path) -> None:
+    """Fixes are held against the project as it was at first, whatever an earlier one imports."""
+    files = {**PRICE_PROJECT, "tools/check.py": "assert False\n"}
+    project = make_project(tmp_path / "shop", files)
+    first = (
+        "price.py\n<<<<<<< SEARCH\n    return sum(prices) + rebate\n=======\n    import tools.check\n"
+        "    return sum(prices) - rebate\n>>>>>>> REPLACE\n"
+    )
+    second = "tools/check.py\n<<<<<<< SEARCH\nassert False\n=======\npass\n>>>>>>> REPLACE\n"
+
+    with bench(tmp_path, first, second) as seat:
+        result = seat.loop(project, test_cmd=f"{ASSERTS} || exit 1; exit 1", max_cycles=2)
+
+    assert result.notes.failure is not None
+    assert result.notes.failure.cycle == 2
+    assert "one that no other file uses" in result.notes.failure.message
