@@ -13,9 +13,17 @@ if TYPE_CHECKING:
 
 
 def detect_network(comparison: Comparison) -> Iterator[Divergence]:
-    """Find requests without a recorded answer, and requests that are missing or too many."""
+    """Find requests without a recorded answer, and requests that are missing or too many.
+
+    Those that were blocked when the step was seen first are no finding: they are blocked again.
+    """
+    before = comparison.recorded.observation
+    blocked = Counter(() if before is None else before.unanswered)
     missed: Counter[str] = Counter()
     for miss in comparison.misses:
+        if blocked[miss.key] > 0:
+            blocked[miss.key] -= 1
+            continue
         missed[miss.key] += 1
         yield comparison.diverged(
             "network",
@@ -25,9 +33,9 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             message=f"The page asked for something the recording has no answer to ({miss.reason}); it was blocked.",
             detail="\n".join(miss.differences),
         )
-    if comparison.observed is None or comparison.recorded.observation is None:
+    if comparison.observed is None or before is None:
         return
-    recorded = Counter(comparison.recorded.observation.requests)
+    recorded = Counter(before.requests)
     observed = Counter(comparison.observed.requests)
     for key, count in sorted((recorded - observed).items()):
         yield comparison.diverged(
@@ -45,7 +53,7 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
             message=f"The page made a request that the recording does not have here ({count} too many).",
         )
-    yield from _order(comparison, comparison.recorded.observation.writes, comparison.observed.writes)
+    yield from _order(comparison, before.writes, comparison.observed.writes)
 
 
 def _order(
