@@ -11,7 +11,7 @@ from eikon_engine.debug.branches.failed import says_blocked
 from eikon_engine.debug.branches.learn import learn, learn_times
 from eikon_engine.debug.branches.live import Outside, let_out
 from eikon_engine.errors import NavigationError
-from eikon_engine.outcome.events import ActionTaken, DivergenceFound, SkillUsed, action_taken
+from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, SkillUsed, action_taken
 from eikon_engine.outcome.outcomes import ActionOutcome
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class Walk:
         self._keeper: BranchAnswers | None = None
         self._findings: tuple[Divergence, ...] = ()
         """Of the new step that was done last."""
+        self._blocked: tuple[Note, ...] = ()
+        """What is to be told of requests of that step."""
         self.elsewhere = skills_elsewhere(branch.origin, branch.trace)
         """Ids of the skills that work on a document to which this way does not lead."""
         line.outcomes = tuple(judged_elsewhere(each, self.elsewhere) for each in line.outcomes)
@@ -68,14 +70,17 @@ class Walk:
             await self._leave_recording()
         async with aclosing(self.line.advance(expected)) as events:
             async for event in events:
-                if isinstance(event, ActionTaken) and is_new:
-                    self._learn(event)
+                if is_new and isinstance(event, ActionTaken) and isinstance(event.outcome, ActionOutcome):
+                    self._learn(event.outcome)
                 told = self._of_new_step(event) if is_new else event
                 if isinstance(told, ActionTaken | SkillUsed):
                     told = judged_elsewhere(told, self.elsewhere)
                     self.line.outcomes = (*self.line.outcomes[:-1], told)
                 if told is not None:
                     yield told
+                if is_new and isinstance(told, ActionTaken):
+                    for note in self._blocked:
+                        yield note
         if is_new:
             self.line.replan(self.branch.bundle)
 
@@ -109,17 +114,17 @@ class Walk:
         if self._keeper is None and self.branch.file.is_live:
             self._keeper = await let_out(self.line, self.branch, given, self._outside)
 
-    def _learn(self, event: ActionTaken) -> None:
+    def _learn(self, action: ActionOutcome) -> None:
         performed = self.line.runner.last
         if performed is None or self._given is None or self.line.touched:
             return
         if performed.observation is not None:
-            unanswered = tuple(each.observed for each in event.outcome.divergences if each.code == UNANSWERED)
+            unanswered = tuple(each.observed for each in action.divergences if each.code == UNANSWERED)
             seen = performed.observation.model_copy(update={"unanswered": unanswered})
             performed = replace(performed, observation=seen)
         found = self.line.session.found
         secrets = () if found is None else found.table
-        self.branch = learn(self.branch, event.outcome.id, performed, self._given, secrets)
+        self.branch = learn(self.branch, action.id, performed, self._given, secrets)
 
     def _of_new_step(self, event: Event) -> Event | None:
         """Return what is told of a step that was done for the first time; None for what is no finding then.
@@ -131,28 +136,32 @@ class Walk:
             case DivergenceFound(divergence=divergence):
                 return event if divergence in self._findings else None
             case ActionTaken(outcome=ActionOutcome() as action):
-                judged = _judged(action, is_live=self.branch.file.is_live)
+                blocked = _blocked(action, is_live=self.branch.file.is_live)
+                judged = _judged(action, blocked)
                 self._findings = judged.divergences
+                self._blocked = tuple(Note(text=each) for each in blocked)
                 return action_taken(event.subgoal, judged)
             case _:
                 return event
 
 
-def _judged(action: ActionOutcome, *, is_live: bool) -> ActionOutcome:
-    unanswered = tuple(each for each in action.divergences if each.code == UNANSWERED)
-    of_block = {UNANSWERED, NavigationError.code} if unanswered and says_blocked(action.result) else {UNANSWERED}
+def _judged(action: ActionOutcome, blocked: tuple[str, ...]) -> ActionOutcome:
+    of_block = {UNANSWERED, NavigationError.code} if blocked and says_blocked(action.result) else {UNANSWERED}
     left = tuple(each for each in action.divergences if each.code not in of_block)
-    notes = (
-        FIRST_TIME,
-        *(note for note in action.unverifiable if not note.startswith(_NOTHING_KNOWN)),
-        *(
-            f"{each.observed} was asked for, which no recording knows, and was blocked; "
-            + _way_out(each, is_live=is_live)
-            for each in unanswered
-        ),
-    )
+    kept = tuple(note for note in action.unverifiable if not note.startswith(_NOTHING_KNOWN))
     verdict: Verdict = "diverged" if left else "unverifiable"
-    return action.model_copy(update={"divergences": left, "unverifiable": notes, "verdict": verdict})
+    return action.model_copy(
+        update={"divergences": left, "unverifiable": (FIRST_TIME, *kept, *blocked), "verdict": verdict}
+    )
+
+
+def _blocked(action: ActionOutcome, *, is_live: bool) -> tuple[str, ...]:
+    """Say of each request that was blocked how it could be answered."""
+    return tuple(
+        f"{each.observed} was asked for, which no recording knows, and was blocked; {_way_out(each, is_live=is_live)}"
+        for each in action.divergences
+        if each.code == UNANSWERED
+    )
 
 
 def _way_out(unanswered: Divergence, *, is_live: bool) -> str:

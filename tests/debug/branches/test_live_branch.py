@@ -18,7 +18,7 @@ from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.way import Way
 from eikon_engine.errors import ActionError, BranchError
-from eikon_engine.outcome.events import ActionTaken, verdict_of
+from eikon_engine.outcome.events import ActionTaken, Note, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.branches.branch import Branch
     from eikon_engine.debug.line import Line
+    from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 
 VOUCHER = 4
@@ -51,6 +52,8 @@ class Workflow:
     """What the other way came to without the live site."""
     sealed: Branch
     """The branch that was gone so."""
+    notes: tuple[str, ...]
+    """What was told of it beside its steps."""
     kept: tuple[Verdict, ...]
     """What the line of that way says of its steps."""
     passed: tuple[ActionOutcome, ...]
@@ -85,20 +88,21 @@ def with_coupon(branch: Branch) -> Branch:
     return branch
 
 
-async def walked(walk: Walk) -> tuple[ActionOutcome, ...]:
-    """Go to the end."""
+async def walked(walk: Walk) -> tuple[tuple[ActionOutcome, ...], tuple[str, ...]]:
+    """Go to the end; return what the actions came to, and what was told beside them."""
     events = [event async for event in steps(walk)]
     walk.settle()
-    return tuple(each.outcome for each in events if isinstance(each.outcome, ActionOutcome))
+    taken = (event.outcome for event in events if isinstance(event, ActionTaken))
+    notes = tuple(event.text for event in events if isinstance(event, Note))
+    return tuple(each for each in taken if isinstance(each, ActionOutcome)), notes
 
 
-async def steps(walk: Walk | Line) -> AsyncIterator[ActionTaken]:
+async def steps(walk: Walk | Line) -> AsyncIterator[Event]:
     """Do all steps to come."""
     line = walk.line if isinstance(walk, Walk) else walk
     while line.next is not None:
         async for event in walk.advance():
-            if isinstance(event, ActionTaken):
-                yield event
+            yield event
 
 
 async def work(folder: Path) -> Workflow:
@@ -107,24 +111,25 @@ async def work(folder: Path) -> Workflow:
         parent = await record(folder / "voucher", shop.url)
         async with open_lines(parent, LineOptions(parked=0)) as lines:
             line = await lines.open(parent)
-            taken = [event.outcome async for event in steps(line)]
+            taken = [event.outcome async for event in steps(line) if isinstance(event, ActionTaken)]
             way = Way(bundle=parent, seen=line.seen)
             other = with_coupon(start(parent, folder, "sealed", is_live=False))
             other = insert(other, len(other.steps) + 1, Navigate(url=f"{shop.url}/prices"), "compare")
             sealed = Walk((await lines.at(way, VOUCHER - 1)).line, other)
             sealed.change(sealed.branch)
             asked = len(shop.requests)
-            blocked = await walked(sealed)
+            blocked, notes = await walked(sealed)
             assert len(shop.requests) == asked
             branch = with_coupon(start(parent, folder, "coupon", is_live=True))
             walk = Walk((await lines.at(way, VOUCHER - 1)).line, branch)
             walk.change(branch)
-            passed = await walked(walk)
+            passed, _ = await walked(walk)
             return Workflow(
                 parent=parent,
                 failed=next(each for each in reversed(taken) if isinstance(each, ActionOutcome)),
                 blocked=blocked,
                 sealed=sealed.branch,
+                notes=notes,
                 kept=tuple(map(verdict_of, sealed.line.outcomes)),
                 passed=passed,
                 branch=walk.branch,
@@ -173,6 +178,10 @@ def test_a_document_that_was_blocked_is_no_failure_of_the_mission(workflow: Work
 
     assert (compared.verdict, compared.divergences, ended(compared)) == ("unverifiable", (), "failed")
     assert any("/prices" in note and "--live" in note for note in compared.unverifiable)
+    assert ["/api/coupon" in workflow.notes[0], *(note in compared.unverifiable for note in workflow.notes[1:])] == [
+        True,
+        True,
+    ]
     assert failed_steps(workflow.sealed) == {workflow.sealed.steps[-2].id}
 
 
