@@ -10,20 +10,14 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import NetworkMiss
 
 
 def detect_network(comparison: Comparison) -> Iterator[Divergence]:
-    """Find requests without a recorded answer, and requests that are missing or too many.
-
-    Those that were blocked when the step was seen first are no finding: they are blocked again.
-    """
+    """Find requests without a recorded answer, and requests that are missing or too many."""
     before = comparison.recorded.observation
-    blocked = Counter(() if before is None else before.unanswered)
     missed: Counter[str] = Counter()
-    for miss in comparison.misses:
-        if blocked[miss.key] > 0:
-            blocked[miss.key] -= 1
-            continue
+    for miss in _new_misses(comparison):
         missed[miss.key] += 1
         yield comparison.diverged(
             "network",
@@ -54,6 +48,17 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             message=f"The page made a request that the recording does not have here ({count} too many).",
         )
     yield from _order(comparison, before.writes, comparison.observed.writes)
+
+
+def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
+    """Yield what has no answer now alone: a request that was blocked when the step was recorded is blocked again."""
+    before = comparison.recorded.observation
+    blocked = Counter(() if before is None else before.unanswered)
+    for miss in comparison.misses:
+        if blocked[miss.key] > 0:
+            blocked[miss.key] -= 1
+        else:
+            yield miss
 
 
 def _order(
