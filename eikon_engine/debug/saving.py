@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eikon_engine.certify.options import CertifyOptions
+from eikon_engine.certify.render import render_certification
 from eikon_engine.debug.branches.branch import open_branch
 from eikon_engine.debug.branches.save import save_patch, save_trace
 from eikon_engine.debug.place_in_timeline import demand_branch
@@ -45,5 +46,7 @@ async def save(journey: Journey, command: BranchSave) -> Saved:
 
 def told_of_trace(output: Path, report: CertificationReport) -> tuple[str, ...]:
     """Say what became of a branch that was saved as a bundle, for people."""
-    found = report.notes if report.status == "certified" else ("without a certificate: eikon certify tells why",)
-    return (f"{output}: a bundle of its own, {report.status}", *found)
+    first = f"{output}: a bundle of its own, {report.status}"
+    if report.status == "certified":
+        return (first, *report.notes)
+    return (f"{first}, without a certificate:", *render_certification(report).splitlines()[1:])

@@ -114,8 +114,22 @@ def told_diff(folder: SessionFolder, one: str, other: str) -> Told:
     """
     timeline = folder.read_timeline()
     first, second = (demand_branch(timeline, name, "diff") for name in (one, other))
-    found = diff_ways((one, _bundle(folder, first)), (other, _bundle(folder, second)))
+    ways = diff_ways((one, _bundle(folder, first)), (other, _bundle(folder, second)))
+    found = ways.model_copy(
+        update={
+            "first": ways.first.model_copy(update={"diverged": _seen_otherwise(timeline, first)}),
+            "second": ways.second.model_copy(update={"diverged": _seen_otherwise(timeline, second)}),
+        }
+    )
     return Told(render_branch_diff(found), found.model_dump(mode="json"))
+
+
+def _seen_otherwise(timeline: Timeline, branch: Branch) -> tuple[int, ...]:
+    """Return the steps of a branch at which the session saw something else than was recorded of them."""
+    parent = None if branch.parent_branch is None else timeline.branch(branch.parent_branch)
+    before = () if parent is None else _seen_otherwise(timeline, parent)
+    own = (each.iteration for each in branch.steps if each.verdict == "diverged" and not each.is_new)
+    return (*(each for each in before if each <= branch.fork_iteration), *own)
 
 
 def _drawn(timeline: Timeline, form: Literal["text", "json", "svg"], *, is_shown: bool) -> str:

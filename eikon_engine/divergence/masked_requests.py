@@ -42,6 +42,12 @@ def compared_misses(misses: tuple[NetworkMiss, ...], masks: Sequence[Mask]) -> t
     return tuple(miss for miss in misses if not any(part.fits(miss.key) for part in parts))
 
 
+def compared_keys(keys: Iterable[str], masks: Sequence[Mask]) -> tuple[str, ...]:
+    """Return the keys of requests that no mask names."""
+    parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]
+    return tuple(key for key in keys if not any(part.fits(key) for part in parts))
+
+
 def compared_changes(changes: Iterable[ResponseChange], masks: Sequence[Mask]) -> tuple[ResponseChange, ...]:
     """Return the changed answers to requests that no mask names."""
     parts = [mask.part for mask in masks if isinstance(mask.part, RequestPart)]

@@ -10,12 +10,14 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Divergence
+    from eikon_engine.outcome.outcomes import NetworkMiss
 
 
 def detect_network(comparison: Comparison) -> Iterator[Divergence]:
     """Find requests without a recorded answer, and requests that are missing or too many."""
+    before = comparison.recorded.observation
     missed: Counter[str] = Counter()
-    for miss in comparison.misses:
+    for miss in _new_misses(comparison):
         missed[miss.key] += 1
         yield comparison.diverged(
             "network",
@@ -25,9 +27,9 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             message=f"The page asked for something the recording has no answer to ({miss.reason}); it was blocked.",
             detail="\n".join(miss.differences),
         )
-    if comparison.observed is None or comparison.recorded.observation is None:
+    if comparison.observed is None or before is None:
         return
-    recorded = Counter(comparison.recorded.observation.requests)
+    recorded = Counter(before.requests)
     observed = Counter(comparison.observed.requests)
     for key, count in sorted((recorded - observed).items()):
         yield comparison.diverged(
@@ -45,7 +47,18 @@ def detect_network(comparison: Comparison) -> Iterator[Divergence]:
             observed=f"{key} ({observed[key]} times)" if observed[key] > 1 else key,
             message=f"The page made a request that the recording does not have here ({count} too many).",
         )
-    yield from _order(comparison, comparison.recorded.observation.writes, comparison.observed.writes)
+    yield from _order(comparison, before.writes, comparison.observed.writes)
+
+
+def _new_misses(comparison: Comparison) -> Iterator[NetworkMiss]:
+    """Yield what has no answer now alone: a request that was blocked when the step was recorded is blocked again."""
+    before = comparison.recorded.observation
+    blocked = Counter(() if before is None else before.unanswered)
+    for miss in comparison.misses:
+        if blocked[miss.key] > 0:
+            blocked[miss.key] -= 1
+        else:
+            yield miss
 
 
 def _order(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.divergence.comparison import Comparison
     from eikon_engine.outcome.divergence import Candidate, Divergence
-    from eikon_engine.trace.execution import Result
+    from eikon_engine.trace.execution import ActionTrace, Result
 
 LOST: Final = frozenset({"target-missing", "target-ambiguous", "target-changed"})
 """Codes of failures after which nobody knows which element was meant."""
@@ -32,7 +32,7 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             observed.code,
             expected=_dialogs(comparison) if observed.code == DIALOG_MISSING else _expected(comparison),
             observed=f"{observed.code}: {observed.message}",
-            message=f"The action succeeded when it was recorded and cannot be performed now: {observed.message}.",
+            message=f"{_before(comparison.recorded)}: {observed.message}.",
         )
         yield finding.model_copy(update={"candidates": _did_you_mean(comparison, observed.code)})
     elif isinstance(recorded, Failed) and isinstance(observed, Succeeded):
@@ -55,6 +55,13 @@ def detect_result(comparison: Comparison) -> Iterator[Divergence]:
             observed=_shown(observed),
             message=f"The action failed when it was recorded too, but in another way: {recorded.code}.",
         )
+
+
+def _before(recorded: ActionTrace) -> str:
+    """Say what is known of an action that cannot be performed; on a changed way, nothing is."""
+    if recorded.timing is not None and recorded.observation is None:
+        return "The action cannot be performed, on a way of which nothing was recorded"
+    return "The action succeeded when it was recorded and cannot be performed now"
 
 
 def _did_you_mean(comparison: Comparison, code: str) -> tuple[Candidate, ...] | None:

@@ -218,6 +218,12 @@ class SecondPart(Record):
     """Sequence of the step in that attempt."""
     network: Then
     """What answers from there on: the recording, or the site."""
+    unseen: tuple[str, ...] = ()
+    """Where the site answers: keys of the requests before it that change something, which the site never saw."""
+    unknown: tuple[int, ...] = ()
+    """Where the site answers: numbers of the steps before it of which nothing tells what they asked for."""
+    carried: tuple[str, ...] = ()
+    """Where the site answers: what the browser keeps by then, and sends along or lets pages read."""
 
 
 class ReplayOutcome(Record):

@@ -44,7 +44,9 @@ class FoundSecrets:
         self._key = key
         self._known: dict[str, FoundSecret] = {}
         self._hidden_ones: dict[str, FoundSecret] = {}
-        self._taken = {each.stand_in for each in known}
+        self._replacements = {each.stand_in for each in known}
+        self._taken = set(self._replacements)
+        """What is no secret by itself: stand-ins, and values that were left as they are."""
 
     @property
     def table(self) -> tuple[FoundSecret, ...]:
@@ -101,12 +103,21 @@ class FoundSecrets:
     def _hidden(self, name: str, value: str, redact: Callable[[str], str]) -> str:
         """Replace a value in its own place, also where it is too short or too plain to be searched for."""
         clean = redact(value)
-        if clean != value or not value or is_stand_in(value) or value in self._taken:
+        if clean != value or not value or is_stand_in(value) or self._is_replaced(name, value):
             return clean
         replacement = stand_in(value, self._key)
         kind: Kind = "header" if name in AUTHORIZATION else "cookie"
         self._hidden_ones[value] = FoundSecret(kind=kind, name=name, stand_in=replacement)
         return replacement
+
+    def _is_replaced(self, name: str, value: str) -> bool:
+        """Say whether a page sends back what it was given in the place of a secret, whole or as a part.
+
+        What is too short to be searched for counts where it has its name.
+        """
+        if value in self._taken or any(len(each) >= SHORTEST and each in value for each in self._replacements):
+            return True
+        return any(each.name == name and each.stand_in == value for each in self._hidden_ones.values())
 
     def _learn(self, finding: Finding, *, made: bool) -> None:
         if self._rules.is_listed(finding.name):
@@ -122,6 +133,7 @@ class FoundSecrets:
             replacement = stand_in(segment, key)
             self._known[segment] = FoundSecret(kind=finding.kind, name=finding.name, stand_in=replacement)
             self._taken.add(replacement)
+            self._replacements.add(replacement)
             self.stand_ins.add(segment, replacement)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from eikon_engine.outcome.outcomes import (
 from eikon_engine.outcome.verdict import worst
 from eikon_engine.replay.plan_digest import plan_digest
 from eikon_engine.replay.stand_ins import possible_cause_of_stand_ins
+from eikon_engine.replay.unanswered import late_misses, misses_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -95,7 +95,8 @@ class Collector:
         network = (self.end.network if self.end else None) or NetworkOutcome()
         judged = self._compared(network)
         subgoals = tuple(self._subgoal(each) for each in self.begun)
-        is_whole = self._is_whole(subgoals, early, judged)
+        beside = (*late_misses(judged, misses_told(self.plan, subgoals)), *escape_reasons(judged))
+        is_whole = self._is_whole(subgoals, early, beside)
         found = worst(step.verdict for each in subgoals for step in each.steps)
         verdict = found if found != "faithful" or is_whole else "unverifiable"
         recorded, observed = trace.environment, self._environment
@@ -118,7 +119,7 @@ class Collector:
             counts=self._counts(),
             verdict=verdict,
             is_whole=is_whole,
-            reasons=(*_reasons(verdict, subgoals, early), *_network_reasons(judged, subgoals), *possible_causes),
+            reasons=(*_reasons(verdict, subgoals, early), *beside, *possible_causes),
             explanation=self._explanation(subgoals, judged, possible_causes),
             ended_early=early,
             subgoals=subgoals,
@@ -186,20 +187,13 @@ class Collector:
         causes = (environment, possible_cause_of_stand_ins(self.plan.stood_in))
         return tuple(cause for cause in causes if cause is not None)
 
-    def _is_whole(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, network: NetworkOutcome) -> bool:
+    def _is_whole(self, subgoals: tuple[SubgoalOutcome, ...], ended_early: str | None, beside: tuple[str, ...]) -> bool:
         """Say whether nothing but the steps can be at fault: a run that was cut off, or leaked, is never faithful.
 
         The same holds for a miss that no step was told of: it came after everything was compared.
         """
         steps = sum(len(subgoal.steps) for subgoal in subgoals)
-        told = sum(
-            divergence.code == "request-not-recorded"
-            for subgoal in subgoals
-            for step in subgoal.steps
-            for divergence in step.divergences
-        )
-        is_done = ended_early is None and steps == self.plan.step_count
-        return is_done and not network.escapes and len(network.misses) <= told
+        return ended_early is None and steps == self.plan.step_count and not beside
 
     def _counts(self) -> Counts:
         done = [step for steps in self.steps.values() for step in steps]
@@ -216,10 +210,6 @@ class Collector:
         )
 
 
-def _network_reasons(network: NetworkOutcome, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
-    return (*_late_misses(network, subgoals), *escape_reasons(network))
-
-
 def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
     """Name what got past the routes: blocked now, answered by nobody knows what when it was recorded."""
     return tuple(
@@ -227,24 +217,6 @@ def escape_reasons(network: NetworkOutcome) -> tuple[str, ...]:
         "the recorded network; it was blocked, and how it was answered in the recording is not known"
         for each in network.escapes
     )
-
-
-def _late_misses(network: NetworkOutcome, subgoals: tuple[SubgoalOutcome, ...]) -> tuple[str, ...]:
-    """Name what was asked for after the last action was compared, so that it is no finding of a step."""
-    told = Counter(
-        divergence.observed
-        for subgoal in subgoals
-        for step in subgoal.steps
-        for divergence in step.divergences
-        if divergence.code == "request-not-recorded"
-    )
-    late = []
-    for miss in network.misses:
-        if told[miss.key] > 0:
-            told[miss.key] -= 1
-        else:
-            late.append(f"{miss.key}: {miss.reason}; it was blocked after the last action was compared")
-    return tuple(late)
 
 
 def _idle_masks(

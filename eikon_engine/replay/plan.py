@@ -143,7 +143,7 @@ def plan_replay(bundle: Bundle, options: ReplayOptions) -> Plan:
         secrets=secrets,
         stood_in=tuple(sorted(secrets.keys() - options.secrets.keys())),
         responses=bundle_responses(bundle, options),
-        second_part=second_part(subgoals, options),
+        second_part=second_part(subgoals, options, bundle.trace),
     )
 
 

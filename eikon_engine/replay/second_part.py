@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import PlanChangedError, UsageError
 from eikon_engine.gates.subject import read_outcome
+from eikon_engine.network.kinds import SAFE
+from eikon_engine.network.rules import SOCKET_METHOD
 from eikon_engine.outcome.outcomes import SecondPart
 from eikon_engine.replay.plan_digest import plan_digest
+from eikon_engine.trace.actions import Note
+from eikon_engine.trace.execution import ActionTrace, Blocked
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from eikon_engine.replay.options import ReplayOptions
-    from eikon_engine.replay.plan import Plan, PlannedSubgoal
+    from eikon_engine.replay.plan import Plan, PlannedStep, PlannedSubgoal
+    from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.observation import Observation, StoredItem
 
 SHOWN: Final = 12
 """Hex digits of a digest that messages show."""
@@ -41,7 +47,7 @@ def require_lead(options: ReplayOptions) -> None:
         raise UsageError(message)
 
 
-def second_part(subgoals: Sequence[PlannedSubgoal], options: ReplayOptions) -> SecondPart | None:
+def second_part(subgoals: Sequence[PlannedSubgoal], options: ReplayOptions, trace: ExecutionTrace) -> SecondPart | None:
     """Return where a replay goes on; None where it has but one part.
 
     Raises:
@@ -54,7 +60,53 @@ def second_part(subgoals: Sequence[PlannedSubgoal], options: ReplayOptions) -> S
         message = f"--from wants the number of a step, 1 to {len(steps)}, found {options.from_step}"
         raise UsageError(message)
     found = steps[options.from_step - 1]
-    return SecondPart(step=found.position, subgoal=found.subgoal.id, sequence=found.step.sequence, network=options.then)
+    place = SecondPart(
+        step=found.position, subgoal=found.subgoal.id, sequence=found.step.sequence, network=options.then
+    )
+    return place if options.then == "sealed" else _before_site(place, steps[: found.position - 1], trace)
+
+
+def told_of(second: SecondPart) -> Iterator[str]:
+    """Tell that a second part begins, and what its site does not know, before anything is asked of it; a line each."""
+    is_live = second.network == "live"
+    how = "every request is really made" if is_live else "goes on from the recording"
+    yield f"second part, from step {second.step}: {how}"
+    if not is_live or second.step == 1:
+        return
+    yield from (f"the site has not seen {key}" for key in second.unseen)
+    yield from (f"nothing tells what step {number} asked for, which the site has not seen" for number in second.unknown)
+    yield from (f"goes along from the recording: {each}" for each in second.carried)
+    if not second.carried and not second.unknown:
+        yield "goes along from the recording: no cookie, nothing stored"
+
+
+def _before_site(place: SecondPart, lead: Sequence[PlannedStep], trace: ExecutionTrace) -> SecondPart:
+    """Say what is recorded of the steps that lead to a site which has not seen them."""
+    performed = [(each.position, each.step) for each in lead if isinstance(each.step, ActionTrace)]
+    seen = [action.observation for _, action in performed if action.observation is not None]
+    unknown = tuple(
+        number
+        for number, action in performed
+        if action.observation is None and not isinstance(action.result, Blocked) and not isinstance(action.action, Note)
+    )
+    stored = next((each.storage for each in reversed(seen) if each.storage is not None), None)
+    replaced = {each.name for each in trace.redaction.found}
+    carried = () if stored is None else tuple(_named(item, is_real=item.name not in replaced) for item in stored)
+    writes = tuple(key for each in seen for key in _writes(each))
+    return place.model_copy(update={"unseen": writes, "unknown": unknown, "carried": carried})
+
+
+def _writes(observation: Observation) -> tuple[str, ...]:
+    """Return the keys of the requests that change something; older recordings have them among all others."""
+    if observation.writes is not None:
+        return observation.writes
+    return tuple(key for key in observation.requests if key.partition(" ")[0] not in {*SAFE, SOCKET_METHOD})
+
+
+def _named(item: StoredItem, *, is_real: bool) -> str:
+    what = {"cookie": "cookie", "local": "localStorage", "session": "sessionStorage"}[item.kind]
+    stand_in = "" if is_real else ", a stand-in for a secret that the site does not know"
+    return f"{what} {item.name} of {item.place}{stand_in}"
 
 
 def require_plan(plan: Plan, options: ReplayOptions, earlier: Path) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from eikon_engine.replay.label import label, step_label
 from eikon_engine.replay.model_answers import client_for
 from eikon_engine.replay.page_intents import PageIntents
 from eikon_engine.replay.policy import EffectsPolicy
+from eikon_engine.replay.unanswered import unanswered_notes
 from eikon_engine.skills.protocol import SkillInput
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.dom import render_plain_html
@@ -302,6 +303,7 @@ class StepRunner:
         unknown = isinstance(recorded.result, Failed) and recorded.result.code == UNKNOWN_FAILURE
         if unknown and isinstance(performed.result, Failed):
             notes.append("the recording does not say how the action failed; any failure counts as the same")
+        notes.extend(unanswered_notes(recorded, self._masks))
         strays = self._worker.network().strays[self._strays_seen :]
         self._strays_seen += len(strays)
         if strays:

@@ -26,6 +26,7 @@ from eikon_engine.outcome.verdict import worst
 from eikon_engine.replay.control import Halt
 from eikon_engine.replay.label import label
 from eikon_engine.replay.plan_digest import plan_digest
+from eikon_engine.replay.second_part import told_of
 from eikon_engine.trace.execution import SkillUsage
 
 if TYPE_CHECKING:
@@ -111,12 +112,9 @@ class _Walk:
         """Say whether a step only leads to the second part."""
         return self.second is not None and planned.position < self.second.step
 
-    def told(self) -> Note:
+    def told(self) -> tuple[Note, ...]:
         """Tell that the second part begins."""
-        number = self.second.step if self.second is not None else 0
-        is_live = self.second is not None and self.second.network == "live"
-        how = "every request is really made" if is_live else "goes on from the recording"
-        return Note(text=f"second part, from step {number}: {how}")
+        return () if self.second is None else tuple(Note(text=text) for text in told_of(self.second))
 
 
 async def _subgoal(subgoal: PlannedSubgoal, walk: _Walk) -> AsyncGenerator[Event]:
@@ -128,8 +126,9 @@ async def _subgoal(subgoal: PlannedSubgoal, walk: _Walk) -> AsyncGenerator[Event
             yield RunEnd(how="stopped", ended_early=decision.reason)
             return
         if walk.begins_second(planned):
+            for note in walk.told():
+                yield note
             walk.go_on()
-            yield walk.told()
         async with aclosing(replay_step(planned, walk.runner)) as events:
             async for event in events:
                 yield event

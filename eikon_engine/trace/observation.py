@@ -117,6 +117,9 @@ class Observation(Record):
     writes: tuple[str, ...] | None = None
     """Keys of those of them whose methods are not safe (RFC 9110, section 9.2.1), in the order in which each frame
     issued them, frames after frames; None in older recordings."""
+    unanswered: tuple[str, ...] = ()
+    """Keys of the requests that a debug session blocked when this was seen, as no recording knew them. What they would
+    have led to is not known: a step that has any is not verified by showing the same again."""
     storage: tuple[StoredItem, ...] | None = None
     """What the browser keeps for the sites of the open pages, sorted; None in older recordings."""
     begun_ms: float = Field(default=0.0, ge=0)

@@ -139,6 +139,7 @@ def test_branches_are_compared(retried: Session) -> None:
     text = retried.good("diff", "main", "retry")
 
     assert "-   9 click article.card h2 a" in text
+    assert "main is compared as it is recorded; the session saw something else at 9\n" in text
     assert "note: another way" in text
     assert retried("diff", "main", "nowhere").status == 2
 

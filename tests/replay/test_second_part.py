@@ -88,6 +88,53 @@ def test_mission_goes_on_with_its_site(recorded: Recorded, tmp_path: Path) -> No
     assert changed == ["cookies set: recorded (absent), live sid"]  # the shop has not seen the first part
 
 
+def test_what_the_site_does_not_know_is_told_before_it_is_asked(recorded: Recorded, tmp_path: Path) -> None:
+    """Requests of the first part that change something, and what the browser keeps, in the events and the outcome."""
+    outcome = replay(recorded.bundles["banana"], tmp_path / "run", from_step=18, then="live", on_divergence="continue")
+
+    place = outcome.second_part
+    assert place is not None
+    assert [key.split(" sha256")[0] for key in place.unseen] == [
+        f"POST {recorded.shop.url}/api/reviews",
+        f"POST {recorded.shop.url}/api/cart",
+    ]
+    assert place.carried == ("cookie sid of 127.0.0.1/, a stand-in for a secret that the site does not know",)
+    events = [line.event for line in read_events(tmp_path / "run" / "events.jsonl").lines]
+    notes = [(number, event.text) for number, event in enumerate(events) if isinstance(event, Note)]
+    assert [text for _, text in notes] == [
+        "second part, from step 18: every request is really made",
+        *(f"the site has not seen {key}" for key in place.unseen),
+        f"goes along from the recording: {place.carried[0]}",
+    ]
+    assert sum(isinstance(event, ActionTaken | SkillUsed) for event in events[: notes[-1][0]]) == 17
+    summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
+    assert f"Not seen     {place.unseen[0]}, by the site\n" in summary
+
+
+def test_older_recordings_tell_less_of_what_a_site_has_not_seen() -> None:
+    """Writes are found among all requests; a step without an observation is named, as nobody knows what it asked."""
+    bundle = open_bundle(PASSING)
+    attempt = bundle.trace.subgoal_traces[2]
+    old = [
+        each.model_copy(update={"observation": seen.model_copy(update={"writes": None})})
+        for each in attempt.actions_taken
+        if (seen := each.observation) is not None
+    ]
+    old[0] = old[0].model_copy(update={"observation": None})
+    attempts = list(bundle.trace.subgoal_traces)
+    attempts[2] = attempt.model_copy(update={"actions_taken": tuple(old)})
+    trace = bundle.trace.model_copy(update={"subgoal_traces": tuple(attempts)})
+
+    place = plan_replay(exchanged(bundle, trace=trace), ReplayOptions(from_step=19, then="live")).second_part
+
+    assert place is not None
+    assert [key.split(" ")[0] for key in place.unseen] == ["POST", "POST"]
+    assert place.unknown == (10,)
+    sealed = plan_replay(bundle, ReplayOptions(from_step=19)).second_part
+    assert sealed is not None
+    assert (sealed.unseen, sealed.carried) == ((), ())
+
+
 def test_site_that_changed_diverges_in_the_second_part(recorded: Recorded, tmp_path: Path) -> None:
     """What the site answers otherwise is found as in a live replay, and explained by the answer."""
     recorded.shop.restart("frame-text")

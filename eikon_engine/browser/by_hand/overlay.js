@@ -48,9 +48,12 @@
   };
   const host = document.createElement('eikon-recorder');
   const root = Reflect.apply(attachShadow, host, [{ mode: 'closed' }]);
-  const sheet = new CSSStyleSheet(); // a policy of the page against inline styles does not concern it
-  sheet.replaceSync(SHEET);
-  root.adoptedStyleSheets = [sheet];
+  const dress = () => {
+    if (root.adoptedStyleSheets.length) return;
+    const sheet = new CSSStyleSheet(); // a policy of the page against inline styles does not concern it
+    sheet.replaceSync(SHEET);
+    root.adoptedStyleSheets = [sheet];
+  };
   const count = make('span', { textContent: '0 actions' });
   const goal = make('span', { className: 'goal' });
   const field = make('input', { type: 'text', placeholder: 'Next subgoal', maxLength: 200, autocomplete: 'off' });
@@ -84,6 +87,7 @@
   const attach = () => {
     const place = document.documentElement;
     if (place && host.parentNode !== place) place.append(host);
+    dress(); // a popup's first document gives way to another one, and sheets do not come along
   };
 
   hand.attachBar = attach;

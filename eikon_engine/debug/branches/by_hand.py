@@ -21,9 +21,10 @@ from eikon_engine.record.gesture import HELD, Gesture, go, join, travel
 from eikon_engine.record.hand_actions import action_of
 from eikon_engine.record.selector_choice import choose
 from eikon_engine.trace.actions import FileInput, Note, SecretRef, SwitchPage
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine, Sequence
+    from collections.abc import Awaitable, Coroutine, Iterator, Sequence
 
     from eikon_engine.browser.by_hand.look import HeardFrame
     from eikon_engine.browser.by_hand.pages import Way
@@ -36,9 +37,11 @@ if TYPE_CHECKING:
     from eikon_engine.trace.target import Target
 
 TICK_MS: Final = 50.0
+WAY_OUT: Final = "branch record end takes it"
+"""What the bar says beside the number of actions: its own buttons end nothing in a session."""
 CAUSED_S: Final = 1.5
 """Wall time within which what happens to a page may come from what was done in it."""
-_NO_ACTIONS: Final = frozenset({"finish", "hello", "subgoal", "lost", *HELD})
+_NO_ACTIONS: Final = frozenset({"finish", "hello", "subgoal", "lost", "script_travel", *HELD})
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +80,8 @@ class HandTaking:
         """When something was done last, by page."""
         self._redirects = line.session.redirects_served
         self._page = _page_of(line)
+        self._blocked = 0
+        """How many requests had been blocked before the person began."""
 
     async def begin(self) -> None:
         """Hear a person from now on; the line is to be given up in the end.
@@ -85,7 +90,9 @@ class HandTaking:
             BrowserDiedError: the browser went away.
         """
         await self._line.leave_recording()
+        self._blocked = len(self._line.worker.network().misses)
         await self._window.take_over(self._session.ledger, self)
+        self._show()
         self._ticking = asyncio.ensure_future(self._tick())
 
     async def end(self, files: BlobStore) -> ByHand:
@@ -107,7 +114,7 @@ class HandTaking:
                 actions.append(SwitchPage(page=deed.page))
             page = deed.page
             actions.append(action)
-        return ByHand(actions=tuple(actions), warnings=tuple(self._warnings))
+        return ByHand(actions=tuple(actions), warnings=(*self._warnings, *self._told_of_blocked()))
 
     async def stop(self) -> None:
         """Let the clock of the pages stand, and leave nothing running.
@@ -197,6 +204,10 @@ class HandTaking:
     def _hear(self, gesture: Gesture, page: int, frame: HeardFrame | None = None) -> None:
         if gesture.kind == "lost":
             self._warnings.append(f"something was done that is not recorded: {gesture.text}")
+        if gesture.kind == "subgoal":
+            self._warnings.append(f"a branch begins no subgoals, so {gesture.text!r} was not begun")
+        if gesture.kind == "hello":
+            self._show()
         if page < 0 or gesture.kind in _NO_ACTIONS - HELD:
             return
         self._last[page] = time.monotonic()
@@ -209,6 +220,7 @@ class HandTaking:
             self._deeds.append(deed)
         else:
             return
+        self._show()
         if frame is not None:
             self._ask(_study(deed, frame))
 
@@ -216,6 +228,19 @@ class HandTaking:
         task = asyncio.ensure_future(work)
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
+
+    def _show(self) -> None:
+        """Show in the pages how much was done, and how it is taken."""
+        self._window.show(sum(deed.gesture.kind not in _NO_ACTIONS for deed in self._deeds), WAY_OUT)
+
+    def _told_of_blocked(self) -> Iterator[str]:
+        """Say what the pages asked for in vain, so that the person may have seen others than the steps lead to."""
+        blocked = self._line.worker.network().misses[self._blocked :]
+        if blocked:
+            yield (
+                f"{counted(len(blocked), 'request')} of the pages that the person acted in had no recorded answer, and "
+                f"{'was' if len(blocked) == 1 else 'were'} blocked, first {blocked[0].key}"
+            )
 
     def _action(self, deed: _Deed, files: BlobStore) -> Action | None:
         gesture = deed.gesture

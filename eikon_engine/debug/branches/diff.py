@@ -6,6 +6,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.debug.branches.diff_seen import SeenDifference, seen_differences
 from eikon_engine.divergence.dom_diff import diff_snapshots, render_diff
 from eikon_engine.replay.label import step_label
 from eikon_engine.trace.dom.stored import load_page
@@ -69,13 +70,15 @@ class StepDifference(Record):
     """What was changed of a step that both ways have."""
     pages: tuple[PageDifference, ...] = ()
     """Where both are known and their pages differ."""
+    seen: tuple[SeenDifference, ...] = ()
+    """Where both are known and something else differs: dialogs, downloads, errors, what the browser keeps …"""
 
     @property
     def differs(self) -> bool:
         """Say whether something of the step is not the same on both ways."""
         if self.kind != "same" or self.first is None or self.second is None:
             return True
-        return bool(self.pages) or self.first.result != self.second.result
+        return bool(self.pages or self.seen) or self.first.result != self.second.result
 
 
 class RequestDifference(Record):
@@ -96,6 +99,8 @@ class Ending(Record):
     failed: tuple[SideOfStep, ...]
     urls: tuple[str, ...]
     """Of the pages that were open after the last step that is known."""
+    diverged: tuple[int, ...] = ()
+    """Steps at which the session saw something else than is recorded of them, which is what is compared here."""
 
 
 class BranchDiff(Record):
@@ -201,7 +206,8 @@ def _pair(kind: StepKind, left: _Way, right: _Way, places: tuple[int, int]) -> S
         pages = tuple(_pages(left, right, one.observation, two.observation))
     fields = tuple(_fields("", _told_deed(one), _told_deed(two))) if kind == "changed" else ()
     first, second = left.side(places[0]), right.side(places[1])
-    return StepDifference(kind=kind, first=first, second=second, fields=fields, pages=pages)
+    seen = tuple(seen_differences(one, two))
+    return StepDifference(kind=kind, first=first, second=second, fields=fields, pages=pages, seen=seen)
 
 
 def _fields(path: str, one: JsonValue, two: JsonValue) -> Iterator[FieldDifference]:

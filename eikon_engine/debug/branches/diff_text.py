@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         StepDifference,
         StepKind,
     )
+    from eikon_engine.debug.branches.diff_seen import SeenDifference
 
 MARKS: Final[dict[StepKind, str]] = {"same": " ", "changed": "~", "only_first": "-", "only_second": "+"}
 OTHER_PAGES: Final = "*"
@@ -27,6 +28,7 @@ OTHER_PAGES: Final = "*"
 SAME_SHOWN: Final = 3
 """How many steps are shown of a longer row of those that are the same, at its end."""
 LINES_OF_PAGE: Final = 30
+LETTERS_OF_VALUE: Final = 200
 INDENT: Final = "      "
 
 
@@ -51,8 +53,13 @@ def _lines(diff: BranchDiff) -> Iterator[str]:
             yield from _page(page, "  ")
     yield ""
     yield from (_ending(diff.first), _ending(diff.second))
+    for way in (diff.first, diff.second):
+        if way.diverged:
+            steps = ", ".join(map(str, way.diverged))
+            yield f"{way.name} is compared as it is recorded; the session saw something else at {steps}"
     if diff.is_same:
-        yield "no difference"
+        is_whole = diff.first.known == diff.first.steps and diff.second.known == diff.second.steps
+        yield "no difference" if is_whole else "no difference in what is known"
 
 
 def _steps(diff: BranchDiff) -> Iterator[str]:
@@ -88,6 +95,17 @@ def _step(step: StepDifference) -> Iterator[str]:
         yield f"{INDENT}{field.path}: {_value(field.first)} -> {_value(field.second)}"
     for page in step.pages:
         yield from _page(page, INDENT)
+    for seen in step.seen:
+        yield f"{INDENT}{seen.what.replace('_', ' ')}:"
+        yield from (f"{INDENT}  {mark} {_cut(each)}" for mark, every in _sides(seen) for each in every)
+
+
+def _sides(seen: SeenDifference) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    return ("-", seen.first), ("+", seen.second)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LETTERS_OF_VALUE else f"{text[:LETTERS_OF_VALUE]}…"
 
 
 def _value(value: JsonValue) -> str:

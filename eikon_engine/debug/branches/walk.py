@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.debug.branches.departure import judged_elsewhere, skills_elsewhere
+from eikon_engine.debug.branches.failed import says_blocked
 from eikon_engine.debug.branches.learn import learn, learn_times
 from eikon_engine.debug.branches.live import Outside, let_out
-from eikon_engine.outcome.events import ActionTaken, DivergenceFound, SkillUsed, action_taken
+from eikon_engine.errors import NavigationError
+from eikon_engine.outcome.events import ActionTaken, DivergenceFound, Note, SkillUsed, action_taken
 from eikon_engine.outcome.outcomes import ActionOutcome
 
 if TYPE_CHECKING:
@@ -42,6 +45,10 @@ class Walk:
         self._outside = outside or Outside(launched=line.launched)
         self._given: GivenAsAsked | None = None
         self._keeper: BranchAnswers | None = None
+        self._findings: tuple[Divergence, ...] = ()
+        """Of the new step that was done last."""
+        self._blocked: tuple[Note, ...] = ()
+        """What is to be told of requests of that step."""
         self.elsewhere = skills_elsewhere(branch.origin, branch.trace)
         """Ids of the skills that work on a document to which this way does not lead."""
         line.outcomes = tuple(judged_elsewhere(each, self.elsewhere) for each in line.outcomes)
@@ -63,14 +70,17 @@ class Walk:
             await self._leave_recording()
         async with aclosing(self.line.advance(expected)) as events:
             async for event in events:
-                if isinstance(event, ActionTaken) and is_new:
-                    self._learn(event)
-                told = of_new_step(event) if is_new else event
+                if is_new and isinstance(event, ActionTaken) and isinstance(event.outcome, ActionOutcome):
+                    self._learn(event.outcome)
+                told = self._of_new_step(event) if is_new else event
                 if isinstance(told, ActionTaken | SkillUsed):
                     told = judged_elsewhere(told, self.elsewhere)
                     self.line.outcomes = (*self.line.outcomes[:-1], told)
                 if told is not None:
                     yield told
+                if is_new and isinstance(told, ActionTaken):
+                    for note in self._blocked:
+                        yield note
         if is_new:
             self.line.replan(self.branch.bundle)
 
@@ -104,44 +114,59 @@ class Walk:
         if self._keeper is None and self.branch.file.is_live:
             self._keeper = await let_out(self.line, self.branch, given, self._outside)
 
-    def _learn(self, event: ActionTaken) -> None:
+    def _learn(self, action: ActionOutcome) -> None:
         performed = self.line.runner.last
-        if performed is not None and self._given is not None and not self.line.touched:
-            found = self.line.session.found
-            secrets = () if found is None else found.table
-            self.branch = learn(self.branch, event.outcome.id, performed, self._given, secrets)
+        if performed is None or self._given is None or self.line.touched:
+            return
+        if performed.observation is not None:
+            unanswered = tuple(each.observed for each in action.divergences if each.code == UNANSWERED)
+            seen = performed.observation.model_copy(update={"unanswered": unanswered})
+            performed = replace(performed, observation=seen)
+        found = self.line.session.found
+        secrets = () if found is None else found.table
+        self.branch = learn(self.branch, action.id, performed, self._given, secrets)
+
+    def _of_new_step(self, event: Event) -> Event | None:
+        """Return what is told of a step that was done for the first time; None for what is no finding then.
+
+        A request that nobody recorded is none, nor is it that a document did not come for which it asked: it was
+        blocked, and what the step came to cannot be known.
+        """
+        match event:
+            case DivergenceFound(divergence=divergence):
+                return event if divergence in self._findings else None
+            case ActionTaken(outcome=ActionOutcome() as action):
+                blocked = _blocked(action, is_live=self.branch.file.is_live)
+                judged = _judged(action, blocked)
+                self._findings = judged.divergences
+                self._blocked = tuple(Note(text=each) for each in blocked)
+                return action_taken(event.subgoal, judged)
+            case _:
+                return event
 
 
-def of_new_step(event: Event) -> Event | None:
-    """Return what is told of a step that was done for the first time; None for what is no finding then.
-
-    A request that nobody recorded is none: it was blocked, and what the step came to cannot be known.
-    """
-    match event:
-        case DivergenceFound(divergence=divergence) if divergence.code == UNANSWERED:
-            return None
-        case ActionTaken(outcome=ActionOutcome() as action):
-            return action_taken(event.subgoal, _judged(action))
-        case _:
-            return event
-
-
-def _judged(action: ActionOutcome) -> ActionOutcome:
-    unanswered = tuple(each for each in action.divergences if each.code == UNANSWERED)
-    left = tuple(each for each in action.divergences if each.code != UNANSWERED)
-    notes = (
-        FIRST_TIME,
-        *(note for note in action.unverifiable if not note.startswith(_NOTHING_KNOWN)),
-        *(
-            f"{each.observed} was asked for, which no recording knows, and was blocked; {_way_out(each)}"
-            for each in unanswered
-        ),
-    )
+def _judged(action: ActionOutcome, blocked: tuple[str, ...]) -> ActionOutcome:
+    of_block = {UNANSWERED, NavigationError.code} if blocked and says_blocked(action.result) else {UNANSWERED}
+    left = tuple(each for each in action.divergences if each.code not in of_block)
+    kept = tuple(note for note in action.unverifiable if not note.startswith(_NOTHING_KNOWN))
     verdict: Verdict = "diverged" if left else "unverifiable"
-    return action.model_copy(update={"divergences": left, "unverifiable": notes, "verdict": verdict})
+    return action.model_copy(
+        update={"divergences": left, "unverifiable": (FIRST_TIME, *kept, *blocked), "verdict": verdict}
+    )
 
 
-def _way_out(unanswered: Divergence) -> str:
+def _blocked(action: ActionOutcome, *, is_live: bool) -> tuple[str, ...]:
+    """Say of each request that was blocked how it could be answered."""
+    return tuple(
+        f"{each.observed} was asked for, which no recording knows, and was blocked; {_way_out(each, is_live=is_live)}"
+        for each in action.divergences
+        if each.code == UNANSWERED
+    )
+
+
+def _way_out(unanswered: Divergence, *, is_live: bool) -> str:
+    if is_live:
+        return "sites are asked for what is HTTP and has an end alone"
     if unanswered.observed.startswith("WEBSOCKET "):
         return "WebSockets stay so, with --live as well"
     return "a branch made with --live asks the site, and records the answer"

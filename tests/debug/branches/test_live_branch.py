@@ -12,12 +12,13 @@ import pytest
 from eikon_engine.debug.branches.changes import insert, skip
 from eikon_engine.debug.branches.diff import diff_ways
 from eikon_engine.debug.branches.diff_text import render_branch_diff
+from eikon_engine.debug.branches.failed import failed_steps
 from eikon_engine.debug.branches.save import save_patch
 from eikon_engine.debug.branches.walk import Walk
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.way import Way
 from eikon_engine.errors import ActionError, BranchError
-from eikon_engine.outcome.events import ActionTaken, verdict_of
+from eikon_engine.outcome.events import ActionTaken, Note, verdict_of
 from eikon_engine.outcome.outcomes import ActionOutcome
 from eikon_engine.record import RecordOptions, open_recorder
 from eikon_engine.replay.options import ReplayOptions
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.debug.branches.branch import Branch
     from eikon_engine.debug.line import Line
+    from eikon_engine.outcome.events import Event
     from eikon_engine.outcome.outcomes import Verdict
 
 VOUCHER = 4
@@ -48,6 +50,10 @@ class Workflow:
     failed: ActionOutcome
     blocked: tuple[ActionOutcome, ...]
     """What the other way came to without the live site."""
+    sealed: Branch
+    """The branch that was gone so."""
+    notes: tuple[str, ...]
+    """What was told of it beside its steps."""
     kept: tuple[Verdict, ...]
     """What the line of that way says of its steps."""
     passed: tuple[ActionOutcome, ...]
@@ -82,20 +88,21 @@ def with_coupon(branch: Branch) -> Branch:
     return branch
 
 
-async def walked(walk: Walk) -> tuple[ActionOutcome, ...]:
-    """Go to the end."""
+async def walked(walk: Walk) -> tuple[tuple[ActionOutcome, ...], tuple[str, ...]]:
+    """Go to the end; return what the actions came to, and what was told beside them."""
     events = [event async for event in steps(walk)]
     walk.settle()
-    return tuple(each.outcome for each in events if isinstance(each.outcome, ActionOutcome))
+    taken = (event.outcome for event in events if isinstance(event, ActionTaken))
+    notes = tuple(event.text for event in events if isinstance(event, Note))
+    return tuple(each for each in taken if isinstance(each, ActionOutcome)), notes
 
 
-async def steps(walk: Walk | Line) -> AsyncIterator[ActionTaken]:
+async def steps(walk: Walk | Line) -> AsyncIterator[Event]:
     """Do all steps to come."""
     line = walk.line if isinstance(walk, Walk) else walk
     while line.next is not None:
         async for event in walk.advance():
-            if isinstance(event, ActionTaken):
-                yield event
+            yield event
 
 
 async def work(folder: Path) -> Workflow:
@@ -104,23 +111,25 @@ async def work(folder: Path) -> Workflow:
         parent = await record(folder / "voucher", shop.url)
         async with open_lines(parent, LineOptions(parked=0)) as lines:
             line = await lines.open(parent)
-            taken = [event.outcome async for event in steps(line)]
+            taken = [event.outcome async for event in steps(line) if isinstance(event, ActionTaken)]
             way = Way(bundle=parent, seen=line.seen)
-            sealed = Walk(
-                (await lines.at(way, VOUCHER - 1)).line, with_coupon(start(parent, folder, "sealed", is_live=False))
-            )
+            other = with_coupon(start(parent, folder, "sealed", is_live=False))
+            other = insert(other, len(other.steps) + 1, Navigate(url=f"{shop.url}/prices"), "compare")
+            sealed = Walk((await lines.at(way, VOUCHER - 1)).line, other)
             sealed.change(sealed.branch)
             asked = len(shop.requests)
-            blocked = await walked(sealed)
+            blocked, notes = await walked(sealed)
             assert len(shop.requests) == asked
             branch = with_coupon(start(parent, folder, "coupon", is_live=True))
             walk = Walk((await lines.at(way, VOUCHER - 1)).line, branch)
             walk.change(branch)
-            passed = await walked(walk)
+            passed, _ = await walked(walk)
             return Workflow(
                 parent=parent,
                 failed=next(each for each in reversed(taken) if isinstance(each, ActionOutcome)),
                 blocked=blocked,
+                sealed=sealed.branch,
+                notes=notes,
                 kept=tuple(map(verdict_of, sealed.line.outcomes)),
                 passed=passed,
                 branch=walk.branch,
@@ -158,8 +167,36 @@ def test_without_permission_nothing_leaves_and_the_step_says_so(workflow: Workfl
 
     assert (entered.verdict, entered.divergences) == ("unverifiable", ())
     assert any("/api/coupon" in note and "--live" in note for note in entered.unverifiable)
-    assert workflow.kept[-2] == "unverifiable"
+    assert workflow.kept[-3:] == ("unverifiable", "diverged", "unverifiable")
     assert (workflow.blocked[3].verdict, ended(workflow.blocked[3])) == ("diverged", "failed")
+    assert "of which nothing was recorded" in workflow.blocked[3].divergences[0].message
+
+
+def test_a_document_that_was_blocked_is_no_failure_of_the_mission(workflow: Workflow) -> None:
+    """The step fails as the document is blocked; what would have come is not known, then or later."""
+    compared = workflow.blocked[4]
+
+    assert (compared.verdict, compared.divergences, ended(compared)) == ("unverifiable", (), "failed")
+    assert any("/prices" in note and "--live" in note for note in compared.unverifiable)
+    assert ["/api/coupon" in workflow.notes[0], *(note in compared.unverifiable for note in workflow.notes[1:])] == [
+        True,
+        True,
+    ]
+    assert failed_steps(workflow.sealed) == {workflow.sealed.steps[-2].id}
+
+
+def test_a_replay_knows_as_little_of_blocked_requests_as_the_walk(workflow: Workflow, tmp_path: Path) -> None:
+    """It blocks them again, and says of each that nobody knows what it leads to: that is no pass, and no finding."""
+    run = SHARED.replay(workflow.sealed.bundle, ReplayOptions(artifacts_dir=tmp_path, reports=()))
+    steps = [step for subgoal in run.outcome.subgoals for step in subgoal.steps]
+
+    assert (run.outcome.verdict, [step.verdict for step in steps]) == (
+        "unverifiable",
+        [*["faithful"] * 5, "unverifiable", "faithful", "unverifiable"],
+    )
+    notes = [note for step in steps for note in step.unverifiable]
+    assert ["/api/coupon" in note or "/prices" in note for note in notes] == [True, True]
+    assert not any("after the last action" in reason for reason in run.outcome.reasons)
 
 
 def test_a_live_branch_replays_without_the_site(workflow: Workflow, tmp_path: Path) -> None:

@@ -144,3 +144,20 @@ def test_ordinary_documents_have_no_secrets() -> None:
 def test_pictures_are_not_searched() -> None:
     """A body that is no text has no secrets that could be read."""
     assert list(Discovery(RedactionRules()).in_body(b"\x89PNG\0token='abcDEF123456'", "image/png")) == []
+
+
+def test_what_stands_for_a_hidden_cookie_is_no_secret_itself() -> None:
+    """A page that was given stand-ins sends them back: short ones, and those that are a part of the value."""
+    found = found_by()
+    value = "s%3Af247bfcfc999fdd720eca69d9e9c7f44"
+    found.learn(found.discover.in_cookie("connect.sid", value, is_hidden=True))
+    long = found.cookie_value("connect.sid", value, found.stand_ins.text, is_hidden=True)
+    short = found.cookie_value("pin_session", "x7q2", found.stand_ins.text, is_hidden=True)
+    again = FoundSecrets(RedactionRules(), b"another key", known=found.table)
+
+    assert (long == value, short == "x7q2") == (False, False)
+    for each in (found, again):
+        known = each.table
+        assert each.cookie_value("connect.sid", long, each.stand_ins.text, is_hidden=True) == long
+        assert each.cookie_value("pin_session", short, each.stand_ins.text, is_hidden=True) == short
+        assert each.table == known

@@ -1,0 +1,66 @@
+"""What two ways of a mission show differently after one step, beside their pages and requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.trace.execution import ActionTrace
+from eikon_engine.trace.json_value import canonical_json
+from eikon_engine.trace.record import Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from eikon_engine.trace.located import Step
+    from eikon_engine.trace.observation import Observation
+
+PARTS: Final = (
+    "documents",
+    "opened",
+    "closed",
+    "dialogs",
+    "downloads",
+    "target",
+    "console_errors",
+    "page_errors",
+    "unanswered",
+    "storage",
+)
+"""Fields of an observation; what the browser keeps counts, unless it is a cookie that ends within a day."""
+
+
+class SeenDifference(Record):
+    """Something that was seen on one of two ways alone."""
+
+    what: str
+    """Field of the observation, or `output` of a skill."""
+    first: tuple[str, ...]
+    """What the first way alone has, as JSON."""
+    second: tuple[str, ...]
+
+
+def seen_differences(one: Step, two: Step) -> Iterator[SeenDifference]:
+    """Compare what is known of two steps, layer by layer."""
+    if isinstance(one, ActionTrace) and isinstance(two, ActionTrace):
+        if one.observation is not None and two.observation is not None:
+            for part in PARTS:
+                yield from _difference(part, _told(one.observation, part), _told(two.observation, part))
+    elif not isinstance(one, ActionTrace) and not isinstance(two, ActionTrace):
+        outputs = [canonical_json(each.output) if each.output_recorded else "not known" for each in (one, two)]
+        yield from _difference("output", outputs[:1], outputs[1:])
+
+
+def _difference(what: str, one: list[str], two: list[str]) -> Iterator[SeenDifference]:
+    before, after = Counter(one), Counter(two)
+    first, second = tuple(sorted((before - after).elements())), tuple(sorted((after - before).elements()))
+    if first or second:
+        yield SeenDifference(what=what, first=first, second=second)
+
+
+def _told(observation: Observation, part: str) -> list[str]:
+    value = observation.model_dump(mode="json", include={part})[part]
+    if part == "storage":
+        value = [each for each in value or () if not each["is_brief"]]
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    return [each if isinstance(each, str) else canonical_json(each) for each in values]

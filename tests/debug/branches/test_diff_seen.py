@@ -1,0 +1,78 @@
+"""Comparing two ways: nothing that was seen of a step differs in silence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eikon_engine.debug.branches.diff import diff_ways
+from eikon_engine.debug.branches.diff_text import render_branch_diff
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.execution import Timing
+from eikon_engine.trace.observation import DialogSeen, DownloadSeen, StoredItem, TargetState
+from tests.debug.branches.conftest import TRACES
+
+if TYPE_CHECKING:
+    from eikon_engine.trace.bundle import Bundle
+
+PASSING = open_bundle(TRACES / "shop_passing")
+STEP = 4
+KEPT = StoredItem(kind="local", place="http://a", name="theme", digest="0" * 64)
+
+
+def seeing(**fields: Any) -> Bundle:  # noqa: ANN401 - fields of an observation
+    """Return the bundle, of which one step showed something else."""
+    attempts = list(PASSING.trace.subgoal_traces)
+    actions = list(attempts[1].actions_taken)
+    assert actions[0].observation is not None
+    actions[0] = actions[0].model_copy(update={"observation": actions[0].observation.model_copy(update=fields)})
+    attempts[1] = attempts[1].model_copy(update={"actions_taken": tuple(actions)})
+    return replace(PASSING, trace=PASSING.trace.model_copy(update={"subgoal_traces": tuple(attempts)}))
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"dialogs": (DialogSeen(page=0, kind="alert", message="Sold out", answer="dismissed"),)}, "Sold out"),
+        ({"downloads": (DownloadSeen(page=0, name="a.txt", sha256="0" * 64, size=1),)}, "a.txt"),
+        ({"target": TargetState(value="2")}, '"value":"2"'),
+        ({"console_errors": ("cannot read x",)}, "cannot read x"),
+        ({"page_errors": ("x is undefined",)}, "x is undefined"),
+        ({"opened": (7,)}, "7"),
+        ({"unanswered": ("GET http://a/b",)}, "GET http://a/b"),
+        ({"storage": (KEPT,)}, "theme"),
+    ],
+)
+def test_what_one_way_alone_shows_is_a_difference(fields: dict[str, Any], words: str) -> None:
+    """Beside pages and requests: dialogs, downloads, values, errors, what the browser keeps, what was blocked."""
+    diff = diff_ways(("one", PASSING), ("two", seeing(**fields)))
+    text = render_branch_diff(diff)
+
+    assert not diff.is_same
+    assert f"*   {STEP} navigate to" in text
+    assert any(line.strip().startswith("+ ") and words in line for line in text.splitlines()), text
+    assert "no difference" not in text
+
+
+def test_cookies_that_no_replay_repeats_are_no_difference() -> None:
+    """One that ends within a day of the real clock is another one each time."""
+    brief = tuple(KEPT.model_copy(update={"is_brief": True, "digest": digit * 64}) for digit in "01")
+
+    assert diff_ways(("one", seeing(storage=brief[:1])), ("two", seeing(storage=brief[1:]))).is_same
+
+
+def test_equality_is_told_of_what_is_known_alone() -> None:
+    """Where a step of one way was not done, nobody knows whether it would show the same."""
+    known = render_branch_diff(diff_ways(("one", PASSING), ("two", PASSING)))
+    undone = seeing()
+    attempts = list(undone.trace.subgoal_traces)
+    last = attempts[-1].actions_taken[-1]
+    left = last.model_copy(update={"timing": Timing(actions_before=25), "observation": None})
+    attempts[-1] = attempts[-1].model_copy(update={"actions_taken": (*attempts[-1].actions_taken[:-1], left)})
+    other = replace(undone, trace=undone.trace.model_copy(update={"subgoal_traces": tuple(attempts)}))
+    unknown = diff_ways(("one", other), ("two", other))
+
+    assert known.endswith("\nno difference\n")
+    assert render_branch_diff(unknown).endswith("\nno difference in what is known\n")
