@@ -40,6 +40,8 @@ class RepairOptions:
     """Strict sealed replays of the mended mission that have to be faithful, all of them."""
     accept_baseline: bool = False
     """Take what the site shows today beside the mended step, too."""
+    reset_command: str | None = None
+    """Shell command that brings the site back to what it was, run before each visit."""
     output: Path | None = None
     """Folder of the mended bundle."""
     in_place: bool = False
