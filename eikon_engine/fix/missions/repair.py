@@ -67,7 +67,9 @@ async def repair_trace(path: Path, options: RepairOptions) -> RepairReport:
             await _mend(way, diagnosis)
             return await _conclude(way, destination)
         except Refused as refused:
-            return _report(way, "refused", refusal=f"{refused}{second_visit(bundle.trace, options)}")
+            visited = way.visited or options.against == "live"
+            hint = second_visit(bundle.trace, options) if visited else ""
+            return _report(way, "refused", refusal=f"{refused}{hint}")
 
 
 def _demand_sense(options: RepairOptions) -> None:

@@ -75,8 +75,9 @@ def first_write(trace: ExecutionTrace) -> str | None:
     for attempt, step in positions(trace):
         seen = step.observation if isinstance(step, ActionTrace) else None
         for key in () if seen is None else _writes(seen):
-            if LOGIN.search(urlsplit(key.split(" ")[1]).path) is None:
-                return f"{key} at step {step.sequence} of {attempt.subgoal_id}"
+            method, url, *_ = key.split(" ")
+            if LOGIN.search(urlsplit(url).path) is None:
+                return f"{method} {url} at step {step.sequence} of {attempt.subgoal_id}"
     return None
 
 

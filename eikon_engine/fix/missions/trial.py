@@ -56,6 +56,7 @@ async def try_on_a_copy(way: Way) -> Diagnosis | None:
 
 async def _record(way: Way, folder: Path) -> ActionError | None:
     reset_site(way.options)
+    way.visited = True
     way.options.progress("recording the mended mission on the site of today")
     try:
         await record_anew(way.bundle, apply_patch(way.bundle.trace, way.patch), folder, way.options)

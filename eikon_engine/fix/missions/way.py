@@ -39,6 +39,8 @@ class Way:
     mended: Path | None = None
     """The bundle with all proposals; None before there is one."""
     recorded_anew: bool = False
+    visited: bool = False
+    """Whether the site was visited to try a proposal."""
     compared: Tested | None = None
     """How the mended mission was compared with the old recording last."""
 

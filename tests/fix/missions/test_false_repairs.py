@@ -74,7 +74,7 @@ def repair(bundle: Path, **chosen: object) -> RepairReport:
     ],
     ids=["within itself", "in what is kept", "nowhere else"],
 )
-def test_a_likely_element_is_not_taken_for_the_recorded_one(  # noqa: PLR0913 - of a table
+def test_a_likely_element_is_not_taken_for_the_recorded_one(
     site: PageSite, tmp_path: Path, before: str, after: str, selector: str, told: str
 ) -> None:
     """What it does is to be seen in nothing but itself: that it is compared, or that nothing shows it, is enough."""
@@ -96,7 +96,7 @@ def test_a_likely_element_is_not_taken_for_the_recorded_one(  # noqa: PLR0913 - 
         ({"/": LOGIN}, "the cause is session-expired"),
         (
             {"/go": "<h1>Something went wrong</h1><p>Call us.</p>"},
-            "the cause is site-error (the page says 'Something w",
+            "the cause is site-error (the page says 'Some",
         ),
         ({"/": ORDER.format(action="/trash"), "/trash": "<p>Thank you</p>"}, "the mission would do something else"),
     ],
