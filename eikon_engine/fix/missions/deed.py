@@ -30,6 +30,7 @@ Look: TypeAlias = "dict[str, str]"
 """What is to be seen of an element, by what it is: `text`, `attribute …`, `class …`, `state …`."""
 
 ABSENT: Final = "(absent)"
+GONE: Final = "gone"
 _GIVES_LATER: Final = frozenset({"checkbox", "combobox", "listbox", "option", "radio", "searchbox", "slider"}) | {
     "spinbutton",
     "switch",
@@ -83,6 +84,8 @@ def _inside(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str
     if before is None or before.then is None or mended.was is None:
         return None
     was, now = _look(before.then, mended.frame, mended.was), _look(before.now, mended.frame, mended.now)
+    if was is None or now is None:
+        return None
     for each in later:
         if each.then is None or each.now is None or _url(each.then) != _url(before.then):
             return None
@@ -112,11 +115,12 @@ def _described(element: Located) -> Look:
     return {"text": text, **attributes, **classes, **states}
 
 
-def _change(before: Look | None, after: Look | None) -> Look:
+def _change(before: Look, after: Look | None) -> Look:
     """Return what an element became, by what is another one."""
-    one, other = before or {}, after or {}
-    names = one.keys() | other.keys()
-    return {name: other.get(name, ABSENT) for name in sorted(names) if one.get(name) != other.get(name)}
+    if after is None:
+        return {"element": GONE}
+    names = before.keys() | after.keys()
+    return {name: after.get(name, ABSENT) for name in sorted(names) if before.get(name) != after.get(name)}
 
 
 def _shown(change: Look) -> str:

@@ -40,7 +40,8 @@ def reset_site(options: RepairOptions) -> None:
     command = options.reset_command
     if command is None:
         return
-    options.progress(f"bringing the site back: {command}")
+    clean = Redactor(options.secrets).text
+    options.progress(f"bringing the site back: {clean(command)}")
     said: deque[bytes] = deque(maxlen=_KEPT_PIECES)
     program = Program(
         arguments=("/bin/sh", "-c", command),
@@ -52,8 +53,10 @@ def reset_site(options: RepairOptions) -> None:
     )
     ended = run_in_group(program)
     if ended.exit_status != 0:
-        told = Redactor(options.secrets).text(b"".join(said).decode(errors="replace")).strip().splitlines()[-1:]
-        message = f"--reset-cmd {command!r} {_how(ended)}{f': {told[0]}' if told else ''}; mend it, then try again"
+        told = clean(b"".join(said).decode(errors="replace")).strip().splitlines()[-1:]
+        message = (
+            f"--reset-cmd {clean(command)!r} {_how(ended)}{f': {told[0]}' if told else ''}; mend it, then try again"
+        )
         raise FixRefusedError(message)
 
 

@@ -76,6 +76,6 @@ def test_a_site_that_cannot_be_brought_back_is_not_visited(tmp_path: Path) -> No
     with pytest.raises(FixRefusedError, match="exit status 7: no such host") as refused:
         reset_site(options)
 
-    assert "such host hunter2" not in refused.value.message.partition("exit status")[2]
+    assert "hunter2" not in refused.value.message
     with pytest.raises(UsageError, match="visits none"):
         asyncio.run(repair_trace(tmp_path, RepairOptions(reset_command="true", against="recording")))
