@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from eikon_engine.completions import ReplayExecutor
 from eikon_engine.completions.folder import RESPONSES_FOLDER, read_whole_folder
-from eikon_engine.errors import SkillError, UsageError
+from eikon_engine.errors import CompletionError, SkillError, UsageError
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.redaction import Redactor
@@ -33,6 +33,8 @@ async def use_again(
     Raises:
         UnknownSkillError: it is not installed here.
         SkillError: it failed, and had not.
+        CompletionError: the model that it asked gave no answer, and had.
+        NoReplayDataError: recorded answers are asked, and none is for this page.
         UsageError: nobody can tell on which page it was used, or the page has no such frame any more.
     """
     frame = "" if usage.source is None else usage.source.frame
@@ -44,7 +46,7 @@ async def use_again(
             frame=frame,
             parameters=cast("dict[str, JsonValue]", parameters),
         )
-    except SkillError:
+    except (SkillError, CompletionError):
         if not isinstance(usage.result, Failed):
             raise
 
