@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Final, cast
 
 import pytest
 
@@ -11,7 +12,6 @@ from eikon_engine.divergence.identities import locate_all
 from eikon_engine.fix.missions import watched_replay
 from eikon_engine.fix.missions.deed import other_doing
 from eikon_engine.fix.missions.mended_element import Mended
-from eikon_engine.outcome.outcomes import ActionOutcome, ReplayOutcome, SubgoalOutcome
 from eikon_engine.trace.actions import Click, Reload
 from eikon_engine.trace.blobs import BlobStore
 from eikon_engine.trace.bundle import Bundle
@@ -26,6 +26,8 @@ from tests.unit.trace.trace_values import subgoal, trace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
 
 URL: Final = "http://shop.test/"
 OK: Final = Succeeded()
@@ -78,12 +80,12 @@ def other(folder: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> str 
     recorded = trace(subgoal_traces=(subgoal("do", actions_taken=actions),))
     attempt = recorded.subgoal_traces[0].id
     steps = tuple(
-        ActionOutcome.model_construct(kind="action", sequence=number, observation=seen.observation(store))
+        SimpleNamespace(kind="action", sequence=number, observation=seen.observation(store))
         for number, seen in enumerate(now, start=1)
     )
-    done = SubgoalOutcome.model_construct(id=attempt, steps=steps)
+    done = SimpleNamespace(id=attempt, steps=steps)
     tested = watched_replay.Tested(
-        outcome=ReplayOutcome.model_construct(subgoals=(done,)),
+        outcome=cast("ReplayOutcome", SimpleNamespace(subgoals=(done,))),  # all that is looked at
         pages={(attempt, number): {0: seen.page} for number, seen in enumerate(now, start=1)},
     )
     bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
