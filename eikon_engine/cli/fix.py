@@ -88,6 +88,9 @@ def loop_command(*, as_json: bool, debug: DebugChoice, **chosen: object) -> int:
     help="Sealed replays that have to be faithful.",
 )
 @click.option("--accept-baseline", is_flag=True, help="Take what the site shows today beside the mended step, too.")
+@click.option(
+    "--reset-cmd", metavar="COMMAND", help="Command that brings the site back to what it was, run before each visit."
+)
 @click.option("-o", "--output", type=click.Path(path_type=Path), metavar="DIR", help="Folder of the mended bundle.")
 @click.option("--in-place", is_flag=True, help="Put it in the place of BUNDLE, which is kept aside.")
 @click.option(

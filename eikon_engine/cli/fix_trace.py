@@ -37,6 +37,7 @@ class TraceChoice(Record):
     base_urls: tuple[str, ...] = ()
     runs: int = RUNS
     accept_baseline: bool = False
+    reset_cmd: str | None = None
     output: Path | None = None
     in_place: bool = False
     timeout: float | None = None
@@ -61,6 +62,7 @@ def fix_trace(choice: TraceChoice, debug: DebugChoice) -> RepairReport:
             base_urls=parse_rules(choice.base_urls),
             runs=choice.runs,
             accept_baseline=choice.accept_baseline,
+            reset_command=choice.reset_cmd,
             output=choice.output,
             in_place=choice.in_place,
             secrets=gather_secrets(choice.secrets, choice.secret_file),

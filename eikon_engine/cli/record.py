@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 @click.option(
     "--clock",
     type=click.Choice(["stepped", "natural"]),
-    default="stepped",
-    show_default=True,
-    help="With --trace: whether the time of pages stands still between actions, or runs by itself.",
+    help="With --trace: whether the time of pages stands still between actions, or runs by itself.  "
+    "[default: as in the recording]",
 )
 @variable_option("With --trace: value of a variable of the trace; may be repeated.")
 @secret_options
@@ -113,7 +112,7 @@ class Chosen(TypedDict):
     output: Path
     mission: str | None
     no_certify: bool
-    clock: Literal["stepped", "natural"]
+    clock: Literal["stepped", "natural"] | None
     variables: tuple[str, ...]
     redact: bool
     names: tuple[str, ...]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -12,13 +13,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from eikon_engine.cli.record import Chosen
-    from eikon_engine.record.options import RecordOptions
-    from eikon_engine.trace.environment import Environment
 
 
 def record_again(source: Path, secrets: Mapping[str, str], chosen: Chosen) -> int:
     """Record the mission of a bundle into a new one."""
     from eikon_engine.outcome.printable import printable
+    from eikon_engine.record.like_recorded import like_recorded
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.rerecord import rerecord
     from eikon_engine.redact.rules import RedactionRules
@@ -30,28 +30,14 @@ def record_again(source: Path, secrets: Mapping[str, str], chosen: Chosen) -> in
     options = RecordOptions(
         secrets=secrets,
         variables=parse_variables(chosen["variables"]),
-        clock=chosen["clock"],
         browser_path=chosen["browser_path"],
         redact=chosen["redact"],
         redaction=RedactionRules(names=chosen["names"], patterns=chosen["patterns"], keep=chosen["keep"]),
     )
-    asyncio.run(rerecord(bundle, output, _as_on(bundle.trace.environment, options)))
+    options = like_recorded(bundle, options)
+    clock = chosen["clock"]
+    asyncio.run(rerecord(bundle, output, options if clock is None else replace(options, clock=clock)))
     for line in open_bundle(output).trace.warnings:
         click.echo(printable(f"warning: {line}"), err=True)
     click.echo(printable(f"{output}: recorded; next: eikon certify {output}"))
     return 0
-
-
-def _as_on(environment: Environment | None, options: RecordOptions) -> RecordOptions:
-    """Record on a screen like that of the source."""
-    from dataclasses import replace
-
-    if environment is None:
-        return options
-    return replace(
-        options,
-        viewport=environment.viewport,
-        device_scale_factor=environment.device_scale_factor,
-        is_mobile=environment.is_mobile,
-        has_touch=environment.has_touch,
-    )

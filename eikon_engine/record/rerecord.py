@@ -1,57 +1,109 @@
-"""Record a mission by doing, once and live, what a trace says: for imports, which know only actions."""
+"""Record a mission by doing, once and live, what a trace says."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import ActionError, UsageError
+from eikon_engine.errors import ActionError
 from eikon_engine.record.open_recorder import open_recorder
+from eikon_engine.record.skills_again import page_of, recorded_answers, use_again
 from eikon_engine.trace.actions import SetInputFiles
-from eikon_engine.trace.execution import ActionTrace, Blocked, Failed
+from eikon_engine.trace.execution import Blocked, Failed, SkillUsage
+from eikon_engine.trace.located import positions
 from eikon_engine.trace.patch import EDITED, apply_patch, variables_patch
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
 from eikon_engine.trace.variables import demand_values, used_variables
+from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from eikon_engine.record.options import RecordOptions
     from eikon_engine.record.recorder import MissionRecorder
     from eikon_engine.trace.actions import Action
     from eikon_engine.trace.bundle import Bundle
-    from eikon_engine.trace.execution import ExecutionTrace
+    from eikon_engine.trace.execution import ActionTrace, ExecutionTrace
+    from eikon_engine.trace.observation import Observation
+
+LEFT_OUT: Final = "not recorded anew: "
+"""How a warning begins that tells what a recording lacks of the older one."""
 
 
 async def rerecord(bundle: Bundle, directory: Path, options: RecordOptions) -> None:
-    """Perform the actions of a bundle one after the other, and record them into `directory`.
+    """Perform the actions of a bundle one after the other, use its skills on the pages of today, and record all this.
 
     An action that was recorded as failed may fail again. Variables stay variables, with the values of this time. What
-    is recorded is what was done, so that no warning of an edit is carried over.
+    is recorded is what was done, so that no warning of an edit is carried over. Masks and rules are; calls of tools and
+    the like, which only the mission can do, are told in warnings. The options decide on the environment: see
+    `like_recorded`.
 
     Raises:
-        UsageError: the bundle holds the use of a skill, which needs its mission; or no action uses a variable that
-            is given.
+        UsageError: a skill was used on nobody knows which page; or no action uses a variable that is given.
+        UnknownSkillError: a skill is not installed here.
         VariableMissingError: a variable of the trace has no value.
         ActionError: an action failed; the recording is complete up to it.
+        SkillError: a skill failed that had not.
         OutputError: a recording is there already, or the folder cannot be written.
     """
     demand_values(bundle.trace, options.variables)
     trace = apply_patch(bundle.trace, variables_patch(bundle.trace, options.variables))
-    used = next((usage for subgoal in trace.subgoal_traces for usage in subgoal.skills_used), None)
-    if used is not None:
-        message = f"wanted a bundle of actions alone, found the skill {used.skill} ({used.id}); run its mission again"
-        raise UsageError(message)
-    options = replace(options, variables=_values(trace))
+    _demand_pages(trace)
+    options = replace(options, variables=_values(trace), ask=options.ask or recorded_answers(bundle, options.secrets))
     recorder = open_recorder(directory, mission_text=trace.mission_text, mission_id=trace.mission_id, options=options)
     async with recorder as mission:
         for warning in trace.warnings:
-            if not warning.startswith(EDITED):
+            if not warning.startswith((EDITED, LEFT_OUT)):
                 mission.warn(warning)
-        for subgoal in trace.subgoal_traces:
-            async with mission.subgoal(subgoal.description, subgoal_id=subgoal.subgoal_id):
-                for step in subgoal.steps:
-                    if isinstance(step, ActionTrace) and not isinstance(step.result, Blocked):
-                        await _perform(mission, step, bundle)
+        for left_out in _left_out(trace):
+            mission.warn(f"{LEFT_OUT}{left_out}")
+        await _perform_all(mission, replace(bundle, trace=trace), options)
+    _keep_masks_and_rules(trace, directory)
+
+
+async def _perform_all(mission: MissionRecorder, bundle: Bundle, options: RecordOptions) -> None:
+    seen: Observation | None = None
+    for subgoal in bundle.trace.subgoal_traces:
+        async with mission.subgoal(subgoal.description, subgoal_id=subgoal.subgoal_id):
+            for step in subgoal.steps:
+                if isinstance(step, SkillUsage):
+                    await use_again(mission, step, seen, options.secrets)
+                elif not isinstance(step.result, Blocked):
+                    await _perform(mission, step, bundle)
+                    seen = step.observation or seen
+
+
+def _demand_pages(trace: ExecutionTrace) -> None:
+    """Make sure that each skill has its page, before anything is done on a site."""
+    seen: Observation | None = None
+    for _, step in positions(trace):
+        if isinstance(step, SkillUsage):
+            page_of(step, seen)
+        else:
+            seen = step.observation or seen
+
+
+def _left_out(trace: ExecutionTrace) -> Iterator[str]:
+    """Name what the older recording has and nobody can do again from it."""
+    kinds = (
+        ("call of a tool", sum(len(each.tools_used) for each in trace.subgoal_traces)),
+        ("answer of a model", sum(len(each.completions) for each in trace.subgoal_traces)),
+        ("extraction", len(trace.extractions)),
+    )
+    for kind, count in kinds:
+        if count:
+            yield f"{counted(count, kind)} of the older recording, which only the mission itself makes"
+
+
+def _keep_masks_and_rules(trace: ExecutionTrace, directory: Path) -> None:
+    recorded = read_trace(directory)
+    network = recorded.network
+    if network is not None and trace.network is not None:
+        network = network.model_copy(update={"rules": trace.network.rules})
+    if trace.masks or network != recorded.network:
+        kept = recorded.model_copy(update={"masks": trace.masks, "network": network})
+        write_trace(kept, directory / TRACE_FILE)
 
 
 def _values(trace: ExecutionTrace) -> dict[str, str]:

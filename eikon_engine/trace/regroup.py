@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.execution import ActionTrace, SubgoalTrace
+from eikon_engine.trace.execution import ActionTrace, CompletionUsage, SkillUsage, SubgoalTrace, ToolUsage
 from eikon_engine.trace.located import locate, locate_attempt, positions, with_attempts
 from eikon_engine.trace.outdated import forget_after, only_looks, time_after
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from eikon_engine.trace.edits import DeleteStep, MergeAttempts, SplitAttempt
     from eikon_engine.trace.execution import ExecutionTrace
     from eikon_engine.trace.located import Step
+
+Numbered: TypeAlias = ActionTrace | SkillUsage | ToolUsage | CompletionUsage
+NUMBERED: Final = ("actions_taken", "skills_used", "tools_used", "completions")
+"""The fields of an attempt that share its one sequence."""
 
 
 def delete_step(trace: ExecutionTrace, edit: DeleteStep) -> ExecutionTrace:
@@ -58,12 +62,12 @@ def split_attempt(trace: ExecutionTrace, edit: SplitAttempt) -> ExecutionTrace:
         message = f"patch: wanted a step of {attempt.id} after its first one, found {found}; {known}"
         raise TraceFieldError(message)
     last, border = attempt.steps[number - 1], attempt.steps[number]
-    first = _part(attempt, lambda step: step.sequence < border.sequence).model_copy(
-        update={"status": "complete", "error": None, "ended_at": _time(last, "ended_at")}
-    )
+    former = _part(attempt, lambda step: step.sequence < border.sequence)
+    first = former.model_copy(update={"status": "complete", "error": None, "ended_at": _time(last, "ended_at")})
     name = edit.subgoal_id or _free_subgoal(trace, attempt.subgoal_id)
     tries = [each.attempt_number for each in trace.subgoal_traces if each.subgoal_id == name]
-    second = _moved(_part(attempt, lambda step: step.sequence >= border.sequence), -last.sequence).model_copy(
+    later = _part(attempt, lambda step: step.sequence >= border.sequence)
+    second = _moved(later, -_last_sequence(former)).model_copy(
         update={
             "id": _free_id(trace, name),
             "subgoal_id": name,
@@ -86,15 +90,14 @@ def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace
     if order.index(second.id) != order.index(first.id) + 1:
         message = f"patch: wanted two attempts one after the other, found {first.id} and {second.id} apart or turned"
         raise TraceFieldError(message)
-    shifted = _moved(second, max((step.sequence for step in first.steps), default=0))
+    shifted = _moved(second, _last_sequence(first))
     merged = first.model_copy(
         update={
             "description": first.description if edit.description is None else edit.description,
             "ended_at": second.ended_at,
             "status": second.status,
             "error": second.error,
-            "actions_taken": (*first.actions_taken, *shifted.actions_taken),
-            "skills_used": (*first.skills_used, *shifted.skills_used),
+            **{name: (*getattr(first, name), *getattr(shifted, name)) for name in NUMBERED},
         }
     )
     done = with_attempts(trace, lambda each: (merged,) if each is first else () if each is second else (each,))
@@ -107,25 +110,24 @@ def merge_attempts(trace: ExecutionTrace, edit: MergeAttempts) -> ExecutionTrace
     return done.model_copy(update={"failures": failures})
 
 
-def _part(attempt: SubgoalTrace, keeps: Callable[[Step], bool]) -> SubgoalTrace:
-    update = {
-        "actions_taken": tuple(step for step in attempt.actions_taken if keeps(step)),
-        "skills_used": tuple(step for step in attempt.skills_used if keeps(step)),
-    }
-    return attempt.model_copy(update=update)
+def _part(attempt: SubgoalTrace, keeps: Callable[[Numbered], bool]) -> SubgoalTrace:
+    return attempt.model_copy(
+        update={name: tuple(each for each in getattr(attempt, name) if keeps(each)) for name in NUMBERED}
+    )
 
 
 def _moved(attempt: SubgoalTrace, by: int) -> SubgoalTrace:
-    """Give all steps of an attempt other numbers; their ids, by which patches know them, stay."""
-    update = {
-        "actions_taken": tuple(_numbered(each, each.sequence + by) for each in attempt.actions_taken),
-        "skills_used": tuple(_numbered(each, each.sequence + by) for each in attempt.skills_used),
-    }
-    return attempt.model_copy(update=update)
+    """Give all that is in an attempt other numbers; the ids, by which patches know steps, stay."""
+    return attempt.model_copy(
+        update={
+            name: tuple(each.model_copy(update={"sequence": each.sequence + by}) for each in getattr(attempt, name))
+            for name in NUMBERED
+        }
+    )
 
 
-def _numbered(step: Step, sequence: int) -> Step:
-    return step.model_copy(update={"sequence": sequence})
+def _last_sequence(attempt: SubgoalTrace) -> int:
+    return max((each.sequence for name in NUMBERED for each in getattr(attempt, name)), default=0)
 
 
 def _time(step: Step, name: str) -> datetime | None:

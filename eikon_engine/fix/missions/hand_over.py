@@ -68,7 +68,7 @@ class Destination:
         """
         near = None
         if self.is_somewhere:
-            near = (self.output or self.root).absolute().parent
+            near = self.root.resolve().parent if self.output is None else self.output.absolute().parent
         try:
             if near is not None:
                 near.mkdir(parents=True, exist_ok=True)
@@ -91,19 +91,24 @@ class Destination:
             return self.output, None
         if not self.in_place:
             return None, None
-        aside = _free_name(self.root)
-        _rename(self.root, aside)
+        root = self.root.resolve()  # a link stays, and leads to the mended bundle
+        aside = _free_name(root)
+        _rename(root, aside)
         try:
-            _rename(mended, self.root)
+            _rename(mended, root)
         except OutputError:
-            _rename(aside, self.root)
+            _rename(aside, root)
             raise
         return self.root, aside
 
 
 def _free_name(root: Path) -> Path:
     names = (f"{root.name}.{ASIDE}{f'-{number}' if number > 1 else ''}" for number in count(1))
-    return next(path for name in names if not (path := root.resolve().with_name(name)).exists())
+    return next(path for name in names if not _is_there(path := root.with_name(name)))
+
+
+def _is_there(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
 
 
 def _rename(source: Path, target: Path) -> None:

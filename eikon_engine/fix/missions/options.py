@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from eikon_engine.errors import UsageError
 from eikon_engine.trace.wall_clock import utc_now
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class RepairOptions:
     """Strict sealed replays of the mended mission that have to be faithful, all of them."""
     accept_baseline: bool = False
     """Take what the site shows today beside the mended step, too."""
+    reset_command: str | None = None
+    """Shell command that brings the site back to what it was, run before each visit."""
     output: Path | None = None
     """Folder of the mended bundle."""
     in_place: bool = False
@@ -58,7 +61,16 @@ class RepairOptions:
 
 
 def read_against(text: str) -> Against:
-    """Read what a mission is replayed against."""
+    """Read what a mission is replayed against.
+
+    Raises:
+        UsageError: it is neither a word that is known nor a path at which something is.
+    """
     if text == "live":
         return "live"
-    return "recording" if text == "recording" else Path(text)
+    if text == "recording":
+        return "recording"
+    if not text or not Path(text).exists():
+        message = f"--against: wanted live, recording, a bundle or a HAR file, found {text!r}, where nothing is"
+        raise UsageError(message)
+    return Path(text)

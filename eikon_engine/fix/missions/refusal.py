@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.fix.missions.disguise import disguised
 from eikon_engine.fix.missions.watched_replay import SHOWN_OTHERWISE
+from eikon_engine.network.kinds import SAFE
 from eikon_engine.trace.actions import Assert
 
 if TYPE_CHECKING:
@@ -26,24 +29,37 @@ NOT_MENDED: Final[Mapping[Cause, str]] = MappingProxyType(
     }
 )
 """By the class of the cause (docs/causes.md): what is right about the recording, and what to do instead."""
+_METHOD: Final = re.compile(r"([A-Z]+) \S")
 LOST_TARGET: Final = frozenset({"target-missing", "target-changed", "target-ambiguous"})
 
 
 def refusal_of(diagnosis: Diagnosis) -> str | None:
     """Say why a mission must not be mended; None where it may."""
+    return next((why for each in diagnosis.steps if (why := _of_cause(diagnosis, each) or _of_step(each))), None)
+
+
+def other_deed(diagnosis: Diagnosis) -> str | None:
+    """Name a request that changes something on the site and differs: that is what a mission does, not what it sees."""
     for each in diagnosis.steps:
-        why = _of_step(each)
-        if why is not None:
-            return why
+        for found in each.found:
+            for key in (found.expected, found.observed) if found.layer == "network" else ():
+                method = _METHOD.match(key)
+                if method is not None and method[1] not in SAFE:
+                    return f"{found.message.rstrip('.')} (recorded: {found.expected}; today: {found.observed})"
     return None
 
 
-def _of_step(diverged: Diverged) -> str | None:
+def _of_cause(diagnosis: Diagnosis, diverged: Diverged) -> str | None:
     explanation = diverged.explanation
-    told = NOT_MENDED.get(explanation.cause)
-    if told is not None:
-        why = explanation.why if explanation.cause != "unknown" else explanation.sentence.rstrip(".")
-        return f"the cause is {explanation.cause} ({why}): {told}"
+    why = explanation.why if explanation.cause != "unknown" else explanation.sentence.rstrip(".")
+    cause = explanation.cause
+    if cause not in NOT_MENDED or cause == "unknown":
+        cause, why = disguised(diagnosis, diverged) or (cause, why)
+    told = NOT_MENDED.get(cause)
+    return None if told is None else f"the cause is {cause} ({why}): {told}"
+
+
+def _of_step(diverged: Diverged) -> str | None:
     where = f"at step {diverged.sequence} of {diverged.first.subgoal_id}"
     if diverged.step is not None and isinstance(diverged.step.action, Assert):
         failed = [each for each in diverged.found if each.layer not in SHOWN_OTHERWISE]

@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.browser.driver import one_driver
 from eikon_engine.errors import UsageError
+from eikon_engine.fix.missions.deed import other_doing
 from eikon_engine.fix.missions.diagnosis import diagnose
 from eikon_engine.fix.missions.hand_over import Destination
 from eikon_engine.fix.missions.history import write_history
 from eikon_engine.fix.missions.options import MOST_REPAIRS
 from eikon_engine.fix.missions.proposers.in_order import propose
 from eikon_engine.fix.missions.prove import prove, refusal_of_proof, repairs_by_certifying
-from eikon_engine.fix.missions.refusal import LOST_TARGET, refusal_of
+from eikon_engine.fix.missions.refusal import LOST_TARGET, other_deed, refusal_of
 from eikon_engine.fix.missions.report import RepairHistory, RepairReport
+from eikon_engine.fix.missions.reset import reset_site, second_visit
+from eikon_engine.fix.missions.skill_answers import other_answers
 from eikon_engine.fix.missions.trial import try_on_a_copy
 from eikon_engine.fix.missions.watched_replay import (
     SHOWN_OTHERWISE,
@@ -56,6 +59,8 @@ async def _repair(path: Path, options: RepairOptions) -> RepairReport:
     bundle = open_bundle(path)
     destination = Destination(root=bundle.root, output=options.output, in_place=options.in_place)
     destination.demand_free()
+    if options.against == "live":
+        reset_site(options)
     options.progress(f"replaying {bundle.trace.mission_id} against {options.against}")
     tested = await replay_to_the_first_loss(bundle, options_of_test(options))
     diagnosis = diagnose(bundle, tested)
@@ -68,12 +73,17 @@ async def _repair(path: Path, options: RepairOptions) -> RepairReport:
             await _mend(way, diagnosis)
             return await _conclude(way, destination)
         except Refused as refused:
-            return _report(way, "refused", refusal=str(refused))
+            visited = way.visited or options.against == "live"
+            hint = second_visit(bundle.trace, options) if visited else ""
+            return _report(way, "refused", refusal=f"{refused}{hint}")
 
 
 def _demand_sense(options: RepairOptions) -> None:
     if options.runs < LEAST_RUNS:
         message = f"wanted at least {LEAST_RUNS} runs, which can agree or differ, found {options.runs}"
+        raise UsageError(message)
+    if options.reset_command is not None and options.against == "recording":
+        message = "--reset-cmd brings a site back, and --against recording visits none; drop one of the two"
         raise UsageError(message)
     if options.base_urls and options.against != "live":
         message = f"--base-url names a site of today, and --against {options.against} visits none; drop one of the two"
@@ -88,14 +98,16 @@ async def _mend(way: Way, diagnosis: Diagnosis) -> None:
         if why is not None:
             raise Refused(why)
         _demand_same_deed(way, left)
-        if way.mended is not None and way.options.accept_baseline and not _is_lost(left):
+        if way.mended is not None and way.options.accept_baseline and not _is_lost(left) and other_deed(left) is None:
             way.accepted = tuple(each.explanation.sentence for each in left.steps)
-            return
+            break
         proposed = await _proposal(way, left)
         way.options.progress(f"{proposed.repair.proposer} proposes: {proposed.repair.reason}")
         way.proposals.append(proposed)
         way.mended = None
         left = await try_on_a_copy(way)
+    _demand_same_doing(way)
+    _demand_same_answers(way)
 
 
 def _demand_same_deed(way: Way, diagnosis: Diagnosis) -> None:
@@ -109,16 +121,45 @@ def _demand_same_deed(way: Way, diagnosis: Diagnosis) -> None:
             raise Refused(message)
 
 
+def _demand_same_doing(way: Way) -> None:
+    """Make sure of what no comparison of whole pages sees: what a mended element makes of itself, and that it does."""
+    for each in way.elements if way.compared is not None else ():
+        assert way.compared is not None  # noqa: S101 - looked at in the line before
+        why = other_doing(way.bundle, way.compared, each)
+        if why is not None:
+            message = f"the element that was proposed for {each.step} is not shown to be the recorded one: {why}"
+            raise Refused(message)
+
+
+def _demand_same_answers(way: Way) -> None:
+    """Make sure that the skills of the mission return what they returned: a mission decides by what they read."""
+    differ = () if way.mended is None or not way.recorded_anew else other_answers(way.bundle, way.mended)
+    if differ and not way.options.accept_baseline:
+        message = f"{differ[0]}; if that is as it should be, --accept-baseline takes it"
+        raise Refused(message)
+    way.accepted = (*way.accepted, *differ)
+
+
 async def _proposal(way: Way, diagnosis: Diagnosis) -> Proposed:
     """Return the next change to try; nothing is mended twice."""
     proposed = await propose(diagnosis, way.options) if len(way.proposals) < MOST_REPAIRS else None
     if proposed is not None and proposed.repair not in way.repairs and not way.is_mended(proposed.step):
         return proposed
     rest = "with what was proposed the mission still diverges" if way.proposals else "nobody knows a fix"
-    hint = "" if _is_lost(diagnosis) else "; if that is as it should be, --accept-baseline takes what the site shows"
     found = diagnosis.steps[0] if way.proposals else diagnosis.last
-    message = f"{rest}: {found.explanation.sentence.rstrip('.')}{hint}"
+    message = f"{rest}: {found.explanation.sentence.rstrip('.')}{_hint(way, diagnosis)}"
     raise Refused(message)
+
+
+def _hint(way: Way, diagnosis: Diagnosis) -> str:
+    if _is_lost(diagnosis):
+        return ""
+    deed = other_deed(diagnosis)
+    if deed is not None:
+        return f"; the mission would do something else, which nobody can accept for it: {deed}"
+    if way.options.accept_baseline:
+        return ""
+    return "; if that is as it should be, --accept-baseline takes what the site shows"
 
 
 def _is_lost(diagnosis: Diagnosis) -> bool:

@@ -10,9 +10,11 @@ from eikon_engine.trace.patch import AddRule, TracePatch, apply_patch
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from eikon_engine.fix.missions.mended_element import Mended
     from eikon_engine.fix.missions.options import RepairOptions
     from eikon_engine.fix.missions.proposers.proposer import Proposed
     from eikon_engine.fix.missions.report import Repair
+    from eikon_engine.fix.missions.watched_replay import Tested
     from eikon_engine.outcome.explanation import Explanation
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.mask import Mask
@@ -37,6 +39,10 @@ class Way:
     mended: Path | None = None
     """The bundle with all proposals; None before there is one."""
     recorded_anew: bool = False
+    visited: bool = False
+    """Whether the site was visited to try a proposal."""
+    compared: Tested | None = None
+    """How the mended mission was compared with the old recording last."""
 
     @property
     def repairs(self) -> tuple[Repair, ...]:
@@ -59,9 +65,14 @@ class Way:
         return replace(self.bundle, trace=apply_patch(self.bundle.trace, self.comparing_patch))
 
     @property
+    def elements(self) -> tuple[Mended, ...]:
+        """Return the elements that took the place of lost ones."""
+        return tuple(each.mended for each in self.proposals if each.mended is not None)
+
+    @property
     def masks(self) -> tuple[Mask, ...]:
         """Return the elements that are mended, under names of their own."""
-        masks = [each for proposed in self.proposals for each in proposed.masks]
+        masks = [each for mended in self.elements for each in mended.masks]
         return tuple(each.model_copy(update={"name": f"mended-{number}"}) for number, each in enumerate(masks, start=1))
 
     @property

@@ -44,6 +44,22 @@ def test_the_old_one_is_kept_aside_under_a_name_that_is_free(bundle: Path) -> No
     assert len(list(bundle.parent.iterdir())) == 3
 
 
+def test_a_link_to_a_bundle_leads_to_the_mended_one(bundle: Path, tmp_path: Path) -> None:
+    """The old one lies aside where it was, and is no link that leads nowhere."""
+    (tmp_path / "elsewhere").mkdir()
+    link = tmp_path / "elsewhere" / "link"
+    link.symlink_to("../bundle")
+    destination = Destination(root=link, in_place=True)
+
+    with destination.workshop() as workshop:
+        _, aside = destination.take(mended_in(workshop))
+
+    assert aside == bundle.with_name("bundle.before-repair")
+    assert contents(aside) == {"trace.json": b"old"}
+    assert link.is_symlink()
+    assert contents(link) == contents(bundle) == {"trace.json": b"new"}
+
+
 def test_an_empty_folder_is_filled_and_another_one_is_refused(bundle: Path, tmp_path: Path) -> None:
     """What is there already stays as it is."""
     empty, full = tmp_path / "empty", tmp_path / "full"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.fix.missions.proposers.proposer import Proposed
-from eikon_engine.fix.missions.refusal import LOST_TARGET
+from eikon_engine.fix.missions.refusal import LOST_TARGET, other_deed
 from eikon_engine.fix.missions.report import Repair
 from eikon_engine.trace.patch import TracePatch
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 async def accepted_baseline(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
-    """Propose to record the same mission anew; None where it was not asked for, or an element is lost."""
+    """Propose to record the same mission anew; None where it was not asked for, or more than a sight is another one."""
     lost = any(found.code in LOST_TARGET for each in diagnosis.steps for found in each.found)
-    if not options.accept_baseline or lost:
+    if not options.accept_baseline or lost or other_deed(diagnosis) is not None:
         return None
     reason = f"--accept-baseline: {diagnosis.steps[0].explanation.sentence}"
     return Proposed(

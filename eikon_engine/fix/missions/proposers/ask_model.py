@@ -12,7 +12,7 @@ from eikon_engine.errors import ProposalMalformedError
 from eikon_engine.fix.answers.read import NO_FIX
 from eikon_engine.fix.hidden import without_tokens
 from eikon_engine.fix.missions.find_in_page import matches
-from eikon_engine.fix.missions.mended_element import comparing_patch, masks_of
+from eikon_engine.fix.missions.mended_element import comparing_patch, mended
 from eikon_engine.fix.missions.page_outline import outline
 from eikon_engine.fix.missions.proposers.proposer import Proposed
 from eikon_engine.fix.missions.refusal import LOST_TARGET
@@ -71,8 +71,7 @@ async def ask_model(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | 
     return Proposed(
         repair=Repair(proposer="model", patch=TracePatch(operations=(said,)), reason=said.reason),
         comparing=comparing_patch(step, selector, element.identity, said),
-        masks=masks_of(diagnosis, diagnosis.last, element),
-        step=step.id,
+        mended=mended(diagnosis, diagnosis.last, element),
     )
 
 

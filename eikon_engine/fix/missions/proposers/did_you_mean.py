@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.divergence.identities import locate_all
-from eikon_engine.fix.missions.mended_element import comparing_patch, masks_of
+from eikon_engine.fix.missions.mended_element import comparing_patch, mended
 from eikon_engine.fix.missions.proposers.proposer import Proposed
 from eikon_engine.fix.missions.refusal import LOST_TARGET
 from eikon_engine.fix.missions.report import Repair
+from eikon_engine.fix.missions.reset import second_visit
 from eikon_engine.fix.missions.selectors import selectors_of
 from eikon_engine.trace.actions import Assert, Drag
 from eikon_engine.trace.edits import SetFields
@@ -28,8 +30,10 @@ LEAST_SCORE: Final = 0.7
 LEAST_LEAD: Final = 0.2
 """Of the candidate over the one after it."""
 
+_NUMBER: Final = re.compile(r"\d+")
 
-async def did_you_mean(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:  # noqa: ARG001 - a Proposer
+
+async def did_you_mean(diagnosis: Diagnosis, options: RepairOptions) -> Proposed | None:
     """Propose the candidate as target, if no other one comes near it."""
     lost = diagnosis.last
     target = _target(lost)
@@ -40,7 +44,7 @@ async def did_you_mean(diagnosis: Diagnosis, options: RepairOptions) -> Proposed
     if element is None:
         return None
     selector = _selector(lost, target, element, document)
-    if selector is None:
+    if selector is None or (_differs_in_numbers(target, element) and second_visit(diagnosis.bundle.trace, options)):
         return None
     reason = f"{lost.first.code} of {target.selector}; {found}"
     fields: dict[str, JsonValue] = (
@@ -50,9 +54,14 @@ async def did_you_mean(diagnosis: Diagnosis, options: RepairOptions) -> Proposed
     return Proposed(
         repair=Repair(proposer="did-you-mean", patch=TracePatch(operations=(edit,)), reason=reason),
         comparing=comparing_patch(lost.step, selector, element.identity, edit),
-        masks=masks_of(diagnosis, lost, element),
-        step=lost.step.id,
+        mended=mended(diagnosis, lost, element),
     )
+
+
+def _differs_in_numbers(target: Target, element: Located) -> bool:
+    """Say whether the label counts something, and has another count: what a visit left behind, and no new label."""
+    before = "" if target.identity is None else target.identity.name
+    return before != element.name and _NUMBER.sub("#", before) == _NUMBER.sub("#", element.name)
 
 
 def _target(lost: Diverged) -> Target | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from eikon_engine.fix.missions.diagnosis import Diagnosis
+    from eikon_engine.fix.missions.mended_element import Mended
     from eikon_engine.fix.missions.options import RepairOptions
     from eikon_engine.fix.missions.report import Repair
-    from eikon_engine.trace.mask import Mask
     from eikon_engine.trace.patch import TracePatch
 
 
@@ -20,10 +20,13 @@ class Proposed:
     repair: Repair
     comparing: TracePatch
     """The change as it is made to compare with the old recording: nothing that was recorded is dropped."""
-    masks: tuple[Mask, ...] = ()
-    """The mended element, where it was and where it is: what differs in it alone is what is mended."""
-    step: str = ""
-    """Id of the action that is mended; empty where none is."""
+    mended: Mended | None = None
+    """The element that is mended, where it was and where it is; None where none is."""
+
+    @property
+    def step(self) -> str:
+        """Return the id of the action that is mended; empty where none is."""
+        return "" if self.mended is None else self.mended.step
 
 
 class Proposer(Protocol):

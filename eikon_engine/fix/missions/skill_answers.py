@@ -1,0 +1,39 @@
+"""What the skills of a mission returned when it was recorded, and what they return today."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.trace.execution import SkillUsage
+from eikon_engine.trace.located import positions
+from eikon_engine.trace.serializer import read_trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.bundle import Bundle
+    from eikon_engine.trace.execution import ExecutionTrace
+
+_SHOWN: Final = 120
+
+
+def other_answers(old: Bundle, mended: Path) -> tuple[str, ...]:
+    """Name the uses of skills that returned something else when the mission was recorded anew, a sentence each."""
+    pairs = zip(_uses(old.trace), _uses(read_trace(mended)), strict=True)
+    return tuple(
+        f"skill {before.skill} ({before.id}) returned {_shown(after)} instead of {_shown(before)}"
+        for before, after in pairs
+        if before.output_recorded and (before.output, before.result.kind) != (after.output, after.result.kind)
+    )
+
+
+def _uses(trace: ExecutionTrace) -> list[SkillUsage]:
+    return [step for _, step in positions(trace) if isinstance(step, SkillUsage)]
+
+
+def _shown(usage: SkillUsage) -> str:
+    text = (
+        json.dumps(usage.output, ensure_ascii=False) if usage.result.kind == "ok" else f"an error ({usage.result.kind})"
+    )
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -1,0 +1,172 @@
+"""What an element does is compared in itself, in what the browser keeps, and has to be to be seen at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Final, cast
+
+import pytest
+
+from eikon_engine.divergence.identities import locate_all
+from eikon_engine.fix.missions import watched_replay
+from eikon_engine.fix.missions.deed import other_doing
+from eikon_engine.fix.missions.mended_element import Mended
+from eikon_engine.trace.actions import Click, Reload
+from eikon_engine.trace.blobs import BlobStore
+from eikon_engine.trace.bundle import Bundle
+from eikon_engine.trace.dom.digest import frame_digest
+from eikon_engine.trace.dom.stored import store_snapshot
+from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot, PageSnapshot, text_node
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+from eikon_engine.trace.mask import AttributePart, SubtreePart
+from eikon_engine.trace.observation import FrameObservation, Observation, PageObservation, StoredItem
+from tests.missions.shop import css
+from tests.unit.trace.trace_values import subgoal, trace
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.outcome.outcomes import ReplayOutcome
+
+URL: Final = "http://shop.test/"
+OK: Final = Succeeded()
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A page with one button, before or after it was pressed."""
+
+    label: str
+    id: str = "go"
+    beside: str = "Shop"
+    kept: str = ""
+    requests: tuple[str, ...] = ()
+    more: tuple[tuple[str, str], ...] = ()
+    section: str = "card"
+
+    @property
+    def page(self) -> PageSnapshot:
+        """Return it as a snapshot."""
+        attributes = tuple(sorted((("id", self.id), *self.more)))
+        button = DomNode(tag="button", attributes=attributes, children=(text_node(self.label),))
+        section = DomNode(tag="section", attributes=(("id", self.section),), children=(button,))
+        heading = DomNode(tag="h1", children=(text_node(self.beside),))
+        root = DomNode(tag="html", children=(DomNode(tag="body", children=(heading, section)),))
+        return PageSnapshot(frames=(FrameSnapshot(path="", url=URL, name="", doctype="html", root=root),))
+
+    def observation(self, store: BlobStore) -> Observation:
+        """Return it as it is recorded."""
+        kept = (StoredItem(kind="local", place=URL, name="cart", digest=self.kept),) if self.kept else ()
+        frames = (FrameObservation(path="", url=URL, digest=frame_digest(self.page.main)),)
+        page = PageObservation(page=0, url=URL, title="", frames=frames, snapshot=store_snapshot(store, self.page))
+        return Observation(pages=(page,), storage=kept, requests=self.requests)
+
+    @property
+    def path(self) -> str:
+        """Return where the button stands."""
+        return f"html > body > section#{self.section} > button#{self.id}"
+
+
+def other(folder: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> str | None:
+    """Compare a press that was recorded with one of today: the page before it and after it, each."""
+    store = BlobStore(folder)
+    actions = (
+        ActionTrace(id="open", sequence=1, action=Reload(), result=OK, observation=then[0].observation(store)),
+        ActionTrace(
+            id="press", sequence=2, action=Click(target=css("#go")), result=OK, observation=then[1].observation(store)
+        ),
+    )
+    recorded = trace(subgoal_traces=(subgoal("do", actions_taken=actions),))
+    attempt = recorded.subgoal_traces[0].id
+    steps = tuple(
+        SimpleNamespace(kind="action", sequence=number, observation=seen.observation(store))
+        for number, seen in enumerate(now, start=1)
+    )
+    done = SimpleNamespace(id=attempt, steps=steps)
+    tested = watched_replay.Tested(
+        outcome=cast("ReplayOutcome", SimpleNamespace(subgoals=(done,))),  # all that is looked at
+        pages={(attempt, number): {0: seen.page} for number, seen in enumerate(now, start=1)},
+    )
+    bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
+    return other_doing(bundle, tested, mended(then[0], now[0]))
+
+
+def mended(then: Seen, now: Seen) -> Mended:
+    """Tell which button takes the place of which."""
+    before, after = (
+        next(each for each in locate_all(seen.page.main) if each.node.tag == "button") for seen in (then, now)
+    )
+    return Mended(
+        step="press", page=0, url=URL, frame="", was=then.path, now=now.path, recorded=before.identity,
+        identity=after.identity, node=after.node,
+    )  # fmt: skip
+
+
+SAVE: Final = Seen("Save", requests=())
+STORE: Final = Seen("Store", id="store")
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "told"),
+    [
+        ((SAVE, Seen("Saved")), (STORE, Seen("Stored", id="store")), "becomes text 'Stored' today"),
+        ((SAVE, Seen("Save", more=(("class", "on"),))), (STORE, STORE), "became class on 'set'"),
+        ((SAVE, SAVE), (STORE, Seen("Store", id="store", more=(("disabled", ""),))), "becomes attribute disabled"),
+        (
+            (SAVE, Seen("Save", kept="1")),
+            (STORE, Seen("Store", id="store", kept="2")),
+            "keep something else: local item",
+        ),
+        ((SAVE, Seen("Save", kept="1")), (STORE, STORE), "keep something else: local item"),
+        ((SAVE, SAVE), (STORE, STORE), "nothing shows what it does: its name and text differ"),
+        ((SAVE, SAVE), (Seen("Save", section="news"),) * 2, "nothing shows what it does: its ancestors differ"),
+        ((SAVE, Seen("Saved")), (STORE, Seen("Saved", id="store")), "nothing shows what it does"),
+    ],
+)
+def test_another_deed_or_none_is_told(
+    tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen], told: str
+) -> None:
+    """Another label is taken for the same element by what it does alone."""
+    assert told in (other(tmp_path, then, now) or "")
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        ((SAVE, SAVE), (Seen("Save", id="other"),) * 2),
+        ((SAVE, Seen("Save", requests=("POST /save",))), (STORE, Seen("Store", id="store", requests=("POST /save",)))),
+        ((SAVE, Seen("Save", beside="Done")), (STORE, Seen("Store", id="store", beside="Done"))),
+        ((SAVE, Seen("Save", kept="1")), (STORE, Seen("Store", id="store", kept="1"))),
+        (
+            (SAVE, Seen("Save", kept="1", requests=("GET /key",))),
+            (STORE, Seen("Store", id="store", kept="2", requests=("GET /key",))),
+        ),
+        (
+            (SAVE, Seen("Saved", beside="Done", more=(("class", "on"),))),
+            (Seen("Store", more=(("class", "new"),)), Seen("Saved", beside="Done", more=(("class", "new on"),))),
+        ),
+        ((SAVE, Seen("Away", id="away", beside="Done")), (STORE, Seen("Away", id="away", beside="Done"))),
+    ],
+)
+def test_the_same_deed_is_enough(tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> None:
+    """A request, a change elsewhere, what is kept (of a site, by its name alone); or nothing but another id."""
+    assert other(tmp_path, then, now) is None
+
+
+def test_content_of_an_element_is_compared_with_the_page() -> None:
+    """Only a control with its label is left out whole; of anything else what it is told by."""
+    button = mended(SAVE, STORE)
+    panel = DomNode(
+        tag="div", attributes=(("id", "board"),), children=(DomNode(tag="p", children=(text_node("300"),)),)
+    )
+    other_one = Mended(
+        step="press", page=0, url=URL, frame="", was="html > div#panel", now="html > div#board", recorded=None,
+        identity=button.identity.model_copy(update={"tag": "div", "role": ""}), node=panel,
+    )  # fmt: skip
+
+    assert [each.part for each in button.masks] == [SubtreePart(path=SAVE.path), SubtreePart(path=STORE.path)]
+    assert [each.part for each in other_one.masks] == [
+        AttributePart(path="html > div#panel", name="id"),
+        AttributePart(path="html > div#board", name="id"),
+    ]

@@ -1,0 +1,132 @@
+"""A mission that is done once more keeps what its recording said, and tells what it cannot keep."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.cli.main import eikon
+from eikon_engine.completions.openai_client import OpenAIClient
+from eikon_engine.errors import CompletionError, NoReplayDataError, UsageError
+from eikon_engine.record import RecordOptions, open_recorder
+from eikon_engine.record.like_recorded import like_recorded
+from eikon_engine.record.rerecord import rerecord
+from eikon_engine.record.skills_again import page_of
+from eikon_engine.shell import run_command
+from eikon_engine.trace.actions import Navigate
+from eikon_engine.trace.blobs import ref_of
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.environment import Viewport
+from eikon_engine.trace.execution import SkillInputRef, SkillUsage, Succeeded
+from eikon_engine.trace.mask import Mask, SubtreePart
+from eikon_engine.trace.observation import Observation, PageObservation
+from eikon_engine.trace.serializer import TRACE_FILE, read_trace, write_trace
+from eikon_engine.trace.volatile import QueryKeyRule
+from tests.attach.asking import QUESTION, skills_of
+from tests.browser.pages import Answer, serve_pages
+from tests.sites.model_server import answer_error, answer_text, serve_model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pydantic import JsonValue
+
+    from tests.sites.model_server import ModelServer
+
+TABLE = "<!doctype html><title>Prices</title><table><tr><th>Fruit<th>Price<tr><td>Plum<td>{price}</table>"
+SCREEN = RecordOptions(
+    viewport=Viewport(width=700, height=500), timezone="Asia/Tokyo", locale="ja-JP", color_scheme="dark", random_seed=7
+)
+MASK = Mask(name="prices", reason="they change", part=SubtreePart(path="html > body > aside"))
+RULE = QueryKeyRule(name="key", reason="it changes")
+
+
+def rows_of(usage: SkillUsage) -> JsonValue:
+    """Return the rows of a table that was read."""
+    assert isinstance(usage.output, dict)
+    return usage.output["rows"]
+
+
+async def _record(folder: Path, url: str) -> None:
+    recorder = open_recorder(folder, mission_text="Read prices", mission_id="prices", options=SCREEN)
+    async with recorder as mission, mission.subgoal("Read", subgoal_id="read"):
+        await mission.perform(Navigate(url=url))
+        await mission.skill("extract_table", parameters={"selector": "table"})
+        mission.tool("search", {"for": "plum"}, result="none")
+        mission.extraction("price", "3")
+
+
+def test_masks_rules_environment_and_skills_are_those_of_the_recording(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The skill reads the page of today; a call of a tool and an extraction are told as left out."""
+    first, again = tmp_path / "first", tmp_path / "again"
+    with serve_pages() as site:
+        site.answers["/"] = Answer(body=TABLE.format(price=3))
+        asyncio.run(_record(first, site.url))
+        before = read_trace(first)
+        assert before.network is not None
+        network = before.network.model_copy(update={"rules": (RULE,)})
+        write_trace(before.model_copy(update={"masks": (MASK,), "network": network}), first / TRACE_FILE)
+        site.answers["/"] = Answer(body=TABLE.format(price=4))
+
+        status = run_command(eikon, ["record", "--trace", str(first), "-o", str(again)], "eikon")
+
+    assert status == 0, capsys.readouterr().err
+    after = read_trace(again)
+    assert after.environment == before.environment
+    assert after.masks == (MASK,)
+    assert after.network == network
+    (attempt,) = after.subgoal_traces
+    assert [rows_of(each) for each in attempt.skills_used] == [[{"Fruit": "Plum", "Price": "4"}]]
+    told = [each for each in after.warnings if each.startswith("not recorded anew: ")]
+    assert len(told) == 2
+    assert "1 call of a tool" in told[0]
+    assert "1 extraction" in told[1]
+
+
+async def _ask(folder: Path, url: str, model: ModelServer) -> None:
+    options = RecordOptions(ask=OpenAIClient(api_key="none", base_url=model.url))
+    recorder = open_recorder(folder, mission_text="Ask", mission_id="ask", options=options)
+    async with recorder as mission, mission.subgoal("Ask", subgoal_id="ask"):
+        await mission.perform(Navigate(url=url))
+        await mission.skill("ask_page", parameters=QUESTION)
+        with pytest.raises(CompletionError):
+            await mission.skill("ask_page", parameters=QUESTION)
+
+
+def test_skills_that_asked_a_model_get_its_recorded_answers(tmp_path: Path) -> None:
+    """The model is gone: the same page has its answer and its failure; another page asks what nobody answered."""
+    first = tmp_path / "first"
+    with serve_pages() as site:
+        site.answers["/"] = Answer(body=TABLE.format(price=3))
+        with serve_model(answer_text("three"), answer_error(500, "busy")) as model:
+            asyncio.run(_ask(first, site.url, model))
+        bundle = open_bundle(first)
+
+        asyncio.run(rerecord(bundle, tmp_path / "again", like_recorded(bundle, RecordOptions())))
+        site.answers["/"] = Answer(body=TABLE.format(price=4))
+        with pytest.raises(NoReplayDataError):
+            asyncio.run(rerecord(bundle, tmp_path / "other", like_recorded(bundle, RecordOptions())))
+
+    before, after = (skills_of(tmp_path / name) for name in ("first", "again"))
+    assert [(each.output, each.result) for each in after] == [(each.output, each.result) for each in before]
+    assert after[0].output == {"answer": "three", "cut": False}
+
+
+def test_the_page_of_a_skill_is_known_or_nothing_is_done() -> None:
+    """By its address where one page alone has it; two pages that are alike are not guessed between."""
+    pages = tuple(PageObservation(page=number, url=url, title="") for number, url in enumerate(("a:1", "a:2", "a:2")))
+    seen = Observation(pages=pages)
+
+    def used(url: str | None) -> SkillUsage:
+        source = None if url is None else SkillInputRef(snapshot=ref_of(b"page"), url=url)
+        return SkillUsage(id="read", sequence=1, skill="extract_table", result=Succeeded(), source=source)
+
+    assert page_of(used("a:1"), seen) == 0
+    assert page_of(used(None), Observation(pages=pages[2:])) == 2
+    for unknown in (used("a:2"), used("a:3"), used(None)):
+        with pytest.raises(UsageError, match=r"extract_table \(read\): wanted the page on which it was used, found 3"):
+            page_of(unknown, seen)
