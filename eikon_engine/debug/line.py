@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from eikon_engine.browser import standing
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.standing import living
+from eikon_engine.browser.stride import InVain
 from eikon_engine.debug.around_steps import around
 from eikon_engine.debug.sighted import Sighted
-from eikon_engine.debug.state_digest import STANDING_LAYERS
+from eikon_engine.debug.state_digest import STANDING_LAYERS, waited_in_vain
 from eikon_engine.debug.way import Evaluation, Way, answers_of, is_same_deed
 from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
 from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
@@ -160,7 +161,8 @@ class Line:
         """Do the next step, and yield what a replay tells of it.
 
         `expected` is what an earlier run saw after it: pages that show something else may be behind, and are looked at
-        again for a while. If left out, that is what was recorded. Whoever stops reading before the end breaks the line.
+        again for a while; what was waited for in vain is looked for less often. If left out, that is what was recorded.
+        Whoever stops reading before the end breaks the line.
 
         Raises:
             UsageError: all steps are done.
@@ -172,6 +174,8 @@ class Line:
             raise UsageError(message)
         before, after = around(self.plan, planned)
         agrees = None if expected is None else self._sighted.shows(expected)
+        session, is_in_vain = self.session, expected is not None and waited_in_vain(expected)
+        session.rest.in_vain = InVain(session.ledger, session.environment.tick_ms) if is_in_vain else None
         with self._under_way(f"step {planned.position}"):
             for event in before:
                 yield event
