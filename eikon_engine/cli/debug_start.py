@@ -12,8 +12,8 @@ from eikon_engine.cli.debug_options import HELP, session_option, sessions_dir_op
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eikon_engine.debug.host import SessionOptions
     from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.session_options import SessionOptions
     from eikon_engine.outcome.events import JournalLine
     from eikon_engine.replay.options import ReplayOptions
 
@@ -154,11 +154,11 @@ def attach_command(*, session: str | None, parent: Path) -> int:
 def _options(chosen: _Chosen, readers: tuple[Callable[[JournalLine], None], ...]) -> SessionOptions:
     from eikon_engine.debug.asked_breakpoint import parse_break
     from eikon_engine.debug.commands import BreakpointAdd
-    from eikon_engine.debug.host import SessionOptions
     from eikon_engine.debug.lines import LineOptions
     from eikon_engine.debug.marking import Marking
     from eikon_engine.debug.pruning import PrunePolicy
     from eikon_engine.debug.session_folder import demand_name
+    from eikon_engine.debug.session_options import SessionOptions
 
     trace, before = _source(chosen)
     breakpoints = tuple(parse_break(text) for text in chosen["breaks"])

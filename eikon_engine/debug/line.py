@@ -72,7 +72,7 @@ class Line:
         self._steps = _steps(plan)
         self._sighted = Sighted(place.opened.worker, (*plan.trace.masks, *options.masks))
         self._torn: str | None = None
-        """What was cut off in its midst, so that nobody knows where the pages stand."""
+        """What is under way, or was cut off in its midst."""
         self.is_closed = False
 
     @property
@@ -127,6 +127,11 @@ class Line:
     def touched(self) -> bool:
         """Say whether JavaScript was run by hand: the state may be none that the recording leads to."""
         return bool(self.evaluations)
+
+    @property
+    def is_torn(self) -> bool:
+        """Say whether something was cut off in its midst, so that nobody knows where the pages stand."""
+        return self._torn is not None
 
     @property
     def is_whole(self) -> bool:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.debug.host import SessionOptions, run_session
+from eikon_engine.debug.host import run_session
 from eikon_engine.debug.session_folder import SessionFolder
+from eikon_engine.debug.session_options import SessionOptions
 from eikon_engine.errors import BranchError, RewindNotFaithfulError, SessionError, UsageError
 from tests.debug.conftest import PASSING
 from tests.debug.in_process import Outside, browser_for_lines, driven
