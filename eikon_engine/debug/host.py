@@ -18,6 +18,7 @@ from eikon_engine.debug.selector_watch import demand_selector
 from eikon_engine.debug.serving import serve
 from eikon_engine.debug.session_folder import demand_room
 from eikon_engine.debug.taken_over import take_over, verify
+from eikon_engine.debug.vetting import Vetting, vetted
 from eikon_engine.errors import EikonError, NetworkPartMissingError, OutputError
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.outcome.events import RunEnd, RunStart
@@ -95,8 +96,10 @@ async def _logged(debugger: Debugger, log: EventLog, options: SessionOptions, be
     try:
         if options.from_session is not None:
             take_over(journey, options.from_session)
-        begun()
-        ended = await serve(debugger, options)
+        vetting = Vetting(journey, journey.lines.replay.secrets)
+        async with vetted(journey.folder, vetting):
+            begun()
+            ended = await serve(debugger, vetting, options)
     except BaseException as fault:
         is_ours = not isinstance(fault, EikonError | asyncio.CancelledError | KeyboardInterrupt)
         how: Ending = "fault" if is_ours else "failed" if isinstance(fault, EikonError) else "interrupted"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eikon_engine.debug.debugger import Debugger
     from eikon_engine.debug.lines import Lines
     from eikon_engine.debug.session_options import SessionOptions
+    from eikon_engine.debug.vetting import Vetting
     from eikon_engine.outcome.events import Ending
 
 
@@ -33,7 +34,7 @@ class Ended:
     reason: str | None
 
 
-async def serve(debugger: Debugger, options: SessionOptions) -> Ended:
+async def serve(debugger: Debugger, vetting: Vetting, options: SessionOptions) -> Ended:
     """Carry out what comes, until an end comes.
 
     A signal does not wait for the step that is being done: nobody knows what it waits for, and it may wait for what the
@@ -41,7 +42,7 @@ async def serve(debugger: Debugger, options: SessionOptions) -> Ended:
     """
     stop = anyio.Event()
     async with anyio.create_task_group() as tasks:
-        serving = _Serving(debugger, stop, tasks.cancel_scope)
+        serving = _Serving(debugger, vetting, stop, tasks.cancel_scope)
         with signals(serving.interrupt, is_deaf=options.is_deaf), _heard(debugger.journey.lines, serving.lose_browser):
             tasks.start_soon(serving.begin, options.run)
             async for line in commands(debugger.journey.folder.commands, stop):
@@ -63,10 +64,11 @@ async def serve(debugger: Debugger, options: SessionOptions) -> Ended:
 class _Serving:
     """Answer commands as they come; mutable, because an end may come in the midst."""
 
-    def __init__(self, debugger: Debugger, stop: anyio.Event, under_way: anyio.CancelScope) -> None:
+    def __init__(self, debugger: Debugger, vetting: Vetting, stop: anyio.Event, under_way: anyio.CancelScope) -> None:
         self.stopped_by: str | None = None
         self.fault: EikonError | None = None
         self._debugger = debugger
+        self._vetting = vetting
         self._stop = stop
         self._under_way = under_way
 
@@ -85,7 +87,7 @@ class _Serving:
             return
         command = line.command
         try:
-            result = await self._debugger.do(command)
+            result = await self._debugger.do(await self._vetting.command(command))
         except EikonError as error:
             tell(
                 CommandFailed(
