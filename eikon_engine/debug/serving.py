@@ -11,7 +11,7 @@ import anyio
 from eikon_engine.debug.commands import BranchSave
 from eikon_engine.debug.mailbox import Rejected, commands
 from eikon_engine.debug.session_signals import signals
-from eikon_engine.errors import BrowserDiedError, EikonError, OutputError
+from eikon_engine.errors import BrowserDiedError, EikonError, OutputError, SessionError
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.stored import InlineValue
 
@@ -45,10 +45,13 @@ async def serve(debugger: Debugger, vetting: Vetting, options: SessionOptions) -
         serving = _Serving(debugger, vetting, stop, tasks.cancel_scope)
         with signals(serving.interrupt, is_deaf=options.is_deaf), _heard(debugger.journey.lines, serving.lose_browser):
             tasks.start_soon(serving.begin, options.run)
-            async for line in commands(debugger.journey.folder.commands, stop):
-                tasks.start_soon(serving.answer, line)
-                if stop.is_set():
-                    break
+            try:
+                async for line in commands(debugger.journey.folder.commands, stop):
+                    tasks.start_soon(serving.answer, line)
+                    if stop.is_set():
+                        break
+            except SessionError as error:
+                serving.fail(error)
             await debugger.quit()
         tasks.cancel_scope.cancel()
     if serving.stopped_by is not None:  # the browser, which is of the same group, may have been stopped as well
@@ -77,10 +80,16 @@ class _Serving:
         try:
             await self._debugger.begin(run=run)
         except EikonError as error:
-            self._fail(error)
+            self.fail(error)
 
     async def answer(self, line: CommandLine | Rejected) -> None:
-        """Carry out one command, and tell what came of it."""
+        """Carry out one command, and tell what came of it; end the session where that cannot be written."""
+        try:
+            await self._answer(line)
+        except OutputError as error:
+            self.fail(error)
+
+    async def _answer(self, line: CommandLine | Rejected) -> None:
         tell = self._debugger.journey.tell
         if isinstance(line, Rejected):
             tell(CommandRejected(line=line.line, message=line.message))
@@ -100,7 +109,7 @@ class _Serving:
             )
             is_elsewhere = isinstance(command, BranchSave)  # what it cannot write is no file of the session
             if isinstance(error, BrowserDiedError) or (isinstance(error, OutputError) and not is_elsewhere):
-                self._fail(error)
+                self.fail(error)
         else:
             tell(CommandDone(command_id=line.id, command=command.type, result=InlineValue(value=result)))
         if self._debugger.is_quit:
@@ -114,9 +123,9 @@ class _Serving:
 
     def lose_browser(self) -> None:
         """End the session, since its browser went away while nobody asked for it."""
-        self._fail(BrowserDiedError("the browser went away; all pages went with it"))
+        self.fail(BrowserDiedError("the browser went away; all pages went with it"))
 
-    def _fail(self, error: EikonError) -> None:
+    def fail(self, error: EikonError) -> None:
         """End the session, since it cannot go on; what went wrong first is why."""
         self.fault = self.fault or error
         self._stop.set()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -209,6 +211,36 @@ def test_a_signal_does_not_wait_for_the_step_that_is_done(tmp_path: Path) -> Non
     assert (status, waiting.returncode, last.event.type) == (130, 69, "run_end")
     assert (last.at - asked_at).total_seconds() < 2
     assert (listed["state"], listed["timeline"]["branches"][1]["iteration"]) == ("ended", 1)
+
+
+def test_a_session_whose_disk_is_full_ends_in_order(tmp_path: Path) -> None:
+    """With one line that names the file, in the midst of going on; what was written before is read."""
+    with session(tmp_path, "--parked", "0") as running:
+        running.good("step")
+        full = (running.folder / "events.jsonl").stat().st_size + 1500
+        resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (full, full))
+        asked = running("resume")
+        status = running.process.wait(timeout=DEADLINE_S)
+
+    listed = say("debug", "sessions", "--sessions-dir", str(tmp_path)).out
+    assert (status, asked.status) == (2, 69)
+    assert f"cannot write {running.folder / 'events.jsonl'}: " in running.started[-1]
+    assert "internal error" not in "".join(running.started)
+    assert "s1  crashed, main at " in listed
+
+
+def test_a_session_whose_files_are_removed_ends(tmp_path: Path) -> None:
+    """Nobody could drive it any more, nor find it: it keeps no browser running, and says why in one line."""
+    with session(tmp_path, "--parked", "0") as running:
+        running.good("step")
+        shutil.rmtree(running.folder)
+        status = running.process.wait(timeout=DEADLINE_S)
+
+    assert status == 65
+    assert running.started[-1].endswith(
+        "the commands cannot be read (it was removed); restore the file (code session)\n"
+    )
+    assert "Traceback" not in "".join(running.started)
 
 
 def test_a_session_whose_browser_dies_ends_at_once(tmp_path: Path) -> None:
