@@ -20,6 +20,9 @@ class Agenda(Protocol):
     def held(self) -> int:
         """Count the requests that wait so."""
 
+    def waiting(self) -> int:
+        """Count everything whose cause is there, and that waits for its moment."""
+
     def unanswered_fetches(self) -> int:
         """Count the fetches whose answer is not given yet, or never will be."""
 

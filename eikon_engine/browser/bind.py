@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from eikon_engine.browser.own_script import own_script
 from eikon_engine.browser.playwright_errors import translate
+from eikon_engine.browser.stride import stride
 from eikon_engine.errors import (
     TargetAmbiguousError,
     TargetChangedError,
@@ -191,8 +192,9 @@ async def bind(page: Page, target: Target, rest: Rest, readiness: Readiness, tim
             return Bound(target=target, locator=locator, identity=seen.identity, point=seen.point)
         if waited >= timeout_ms:
             raise _not_ready(target, seen, timeout_ms)
-        await rest.tick(min(WAIT_STEP_MS, timeout_ms - waited))
-        waited += WAIT_STEP_MS
+        step = await stride(rest, WAIT_STEP_MS, timeout_ms - waited)
+        await rest.tick(step)
+        waited += step
 
 
 def ambiguous(target: Target, seen: Sighting) -> str:

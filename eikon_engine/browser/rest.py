@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from eikon_engine.browser.agenda import Agenda
     from eikon_engine.browser.ledger import PageLedger
     from eikon_engine.browser.page_clock import PageClock
+    from eikon_engine.browser.stride import InVain
 
 _Loaded = TypeVar("_Loaded")
 
@@ -82,6 +83,8 @@ class Rest:
         """Wall time within which pages come to rest."""
         self.order = 0
         """How many moments were given."""
+        self.in_vain: InVain | None = None
+        """How the action waits, where it is known that it waits in vain."""
         self._workers = False
         """Whether some page had workers when the pages were last looked at."""
 
@@ -112,9 +115,8 @@ class Rest:
 
     def moment(self) -> Moment:
         """Give the next place in the timeline of a recording."""
-        order = self.order
         self.order += 1
-        return Moment(order=order, at_ms=round(self._clock.now_ms), phase=self.phase)
+        return Moment(order=self.order - 1, at_ms=round(self._clock.now_ms), phase=self.phase)
 
     @property
     def settles(self) -> bool:

@@ -165,6 +165,10 @@ class Schedule:
         """Count the requests that wait so."""
         return sum(turn.request is not None and not self._is_due(turn) for turn in self._waiting.values())
 
+    def waiting(self) -> int:
+        """Count everything whose cause is there, and that waits for its moment."""
+        return len(self._waiting)
+
     def unanswered_fetches(self) -> int:
         """Count the fetches whose answer is not given yet, or never will be."""
         never = sum(each.resource_type in FETCHES for each in self._never & self._ledger.in_flight)

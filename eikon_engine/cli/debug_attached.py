@@ -12,8 +12,9 @@ from eikon_engine.debug.host import run_session
 from eikon_engine.debug.mailbox import append_command
 
 if TYPE_CHECKING:
-    from eikon_engine.debug.host import Ended, SessionOptions
+    from eikon_engine.debug.serving import Ended
     from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.session_options import SessionOptions
 
 
 async def run_attached(options: SessionOptions) -> Ended:

@@ -10,7 +10,7 @@ import click
 
 from eikon_engine.cli.debug_completion import completions
 from eikon_engine.cli.debug_words import WORDS
-from eikon_engine.errors import EikonError, InterruptedRunError, SessionEndedError, UsageError
+from eikon_engine.errors import EikonError, InterruptedRunError, SecretGivenError, SessionEndedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +40,10 @@ def attach_to(folder: SessionFolder) -> int:
     reading = _Reading(folder, click.confirm)
     click.echo(f"session {folder.name}; help lists the words, Tab completes them, Ctrl-D leaves")
     reading.run("timeline")
-    run_prompt(folder, Words(run=reading.run, complete=lambda text: completions(folder, text), show=reading.show))
+    words = Words(
+        run=reading.run, complete=lambda text: completions(folder, text), show=reading.show, kept=reading.kept
+    )
+    run_prompt(folder, words)
     if not folder.runs():
         click.echo(f"session {folder.name} has {folder.state()}")
     return 0
@@ -58,6 +61,8 @@ class _Reading:
 
         self.status = 0
         self._folder = folder
+        self._has_secret = False
+        """Whether the last line was refused for a secret in it."""
         self._numbering = Numbering(folder.events)
         self._agrees = agrees
         self._group = click.Group("", commands=dict(WORDS), add_help_option=False, no_args_is_help=False)
@@ -68,6 +73,7 @@ class _Reading:
         Raises:
             InterruptedRunError: a person or a signal stopped the waiting for an answer.
         """
+        self._has_secret = False
         try:
             words = shlex.split(text)
             if words[0] in _LEAVE:
@@ -88,8 +94,20 @@ class _Reading:
             self._say(error)
             return False
         except EikonError as error:
+            self._has_secret = isinstance(error, SecretGivenError)
             self._say(error)
         return self._folder.runs()
+
+    def kept(self, text: str) -> str | None:
+        """Return a line as the history may have it, which the session tells; None for one with a secret."""
+        from eikon_engine.debug.vetting import vetted_text
+
+        if self._has_secret:
+            return None
+        try:
+            return vetted_text(self._folder, text)
+        except EikonError:
+            return None  # nobody can tell any more what is secret
 
     def show(self, line: object) -> None:
         """Show what happens."""

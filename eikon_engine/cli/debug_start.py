@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from eikon_engine.cli.debug_options import HELP, session_option, sessions_dir_option
+from eikon_engine.replay.mission_options import (
+    browser_option,
+    headless_option,
+    on_divergence_option,
+    secret_options,
+    timeout_option,
+    value_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eikon_engine.debug.host import SessionOptions
     from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.session_options import SessionOptions
     from eikon_engine.outcome.events import JournalLine
     from eikon_engine.replay.options import ReplayOptions
-
-
-def _variables(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    from eikon_engine.trace.variables import parse_variables
-
-    return parse_variables(texts)
 
 
 class _Chosen(TypedDict):
@@ -61,14 +63,8 @@ class _Chosen(TypedDict):
 )
 @click.option("--run", is_flag=True, help="Go on at once, instead of waiting before the first step.")
 @click.option("--attach", is_flag=True, help="Open the prompt in this terminal.")
-@click.option("--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window.")
-@click.option(
-    "--on-divergence",
-    type=click.Choice(["stop", "continue"]),
-    default="stop",
-    show_default=True,
-    help="Stop after each divergence, by a breakpoint, or go on.",
-)
+@headless_option
+@on_divergence_option("Stop after each divergence, by a breakpoint, or go on.")
 @click.option(
     "--checkpoint-interval",
     type=click.IntRange(0),
@@ -93,25 +89,10 @@ class _Chosen(TypedDict):
     metavar="N",
     help="How many pages wait at checkpoints, so that going back is quick.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, 86_400, min_open=True),
-    metavar="SECONDS",
-    help="Deadline of every action, in seconds of page time.",
-)
-@click.option(
-    "--var",
-    "variables",
-    multiple=True,
-    callback=_variables,
-    metavar="NAME=VALUE",
-    help="Value of a variable of the trace; may be repeated.",
-)
-@click.option("--secret", "secrets", multiple=True, metavar="NAME=VALUE", help="Value of a secret; may be repeated.")
-@click.option(
-    "--secret-file", type=click.Path(path_type=Path), help="File of NAME=VALUE lines with the values of secrets."
-)
-@click.option("--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one.")
+@timeout_option("Deadline of every action, in seconds of page time.")
+@value_option
+@secret_options
+@browser_option
 def start_command(*, attach: bool, **chosen: Unpack[_Chosen]) -> int:
     """Begin a debug session on a bundle, and stay until it ends; other terminals drive it.
 
@@ -154,11 +135,11 @@ def attach_command(*, session: str | None, parent: Path) -> int:
 def _options(chosen: _Chosen, readers: tuple[Callable[[JournalLine], None], ...]) -> SessionOptions:
     from eikon_engine.debug.asked_breakpoint import parse_break
     from eikon_engine.debug.commands import BreakpointAdd
-    from eikon_engine.debug.host import SessionOptions
     from eikon_engine.debug.lines import LineOptions
     from eikon_engine.debug.marking import Marking
     from eikon_engine.debug.pruning import PrunePolicy
     from eikon_engine.debug.session_folder import demand_name
+    from eikon_engine.debug.session_options import SessionOptions
 
     trace, before = _source(chosen)
     breakpoints = tuple(parse_break(text) for text in chosen["breaks"])

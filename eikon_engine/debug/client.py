@@ -12,6 +12,8 @@ from pydantic import JsonValue, ValidationError
 from eikon_engine.debug.commands import Command, CommandLine
 from eikon_engine.debug.find_session import has_ended
 from eikon_engine.debug.mailbox import append_command
+from eikon_engine.debug.secret_texts import has_texts
+from eikon_engine.debug.vetting import vetted_command
 from eikon_engine.errors import EventsError, InterruptedRunError, SessionEndedError, SessionError
 from eikon_engine.outcome.debug_events import CommandDone, CommandFailed, CommandRejected
 from eikon_engine.outcome.events import JournalLine
@@ -111,6 +113,7 @@ class Client:
         """Give a command and wait for its answer; a session that runs answers `pause` when it stands still.
 
         Raises:
+            SecretGivenError: the command has a secret written out; it is not given.
             SessionEndedError: the session is gone, or does not answer in time.
             OutputError: the command file cannot be written.
             SessionError: the session found no command in the line that was appended.
@@ -118,6 +121,8 @@ class Client:
             InterruptedRunError: a person or a signal stopped the waiting.
         """
         self._demand_alive()
+        if has_texts(command):
+            command = vetted_command(self.folder, command)
         newest = Newest(self.folder.events)
         try:
             name = self.new_id()

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from eikon_engine.browser import standing
 from eikon_engine.browser.sealed import SealedTraffic
 from eikon_engine.browser.standing import living
+from eikon_engine.browser.stride import InVain
 from eikon_engine.debug.around_steps import around
 from eikon_engine.debug.sighted import Sighted
-from eikon_engine.debug.state_digest import STANDING_LAYERS
+from eikon_engine.debug.state_digest import STANDING_LAYERS, waited_in_vain
 from eikon_engine.debug.way import Evaluation, Way, answers_of, is_same_deed
 from eikon_engine.errors import BrowserDiedError, InternalError, UsageError
 from eikon_engine.outcome.events import ActionTaken, SkillUsed, verdict_of
@@ -71,7 +72,7 @@ class Line:
         self._steps = _steps(plan)
         self._sighted = Sighted(place.opened.worker, (*plan.trace.masks, *options.masks))
         self._torn: str | None = None
-        """What was cut off in its midst, so that nobody knows where the pages stand."""
+        """What is under way, or was cut off in its midst."""
         self.is_closed = False
 
     @property
@@ -128,6 +129,11 @@ class Line:
         return bool(self.evaluations)
 
     @property
+    def is_torn(self) -> bool:
+        """Say whether something was cut off in its midst, so that nobody knows where the pages stand."""
+        return self._torn is not None
+
+    @property
     def is_whole(self) -> bool:
         """Say whether the line can go on."""
         return not self.is_closed and self._torn is None and self._place.launched.browser.is_connected()
@@ -160,7 +166,8 @@ class Line:
         """Do the next step, and yield what a replay tells of it.
 
         `expected` is what an earlier run saw after it: pages that show something else may be behind, and are looked at
-        again for a while. If left out, that is what was recorded. Whoever stops reading before the end breaks the line.
+        again for a while; what was waited for in vain is looked for less often. If left out, that is what was recorded.
+        Whoever stops reading before the end breaks the line.
 
         Raises:
             UsageError: all steps are done.
@@ -172,6 +179,8 @@ class Line:
             raise UsageError(message)
         before, after = around(self.plan, planned)
         agrees = None if expected is None else self._sighted.shows(expected)
+        session, is_in_vain = self.session, expected is not None and waited_in_vain(expected)
+        session.rest.in_vain = InVain(session.ledger, session.environment.tick_ms) if is_in_vain else None
         with self._under_way(f"step {planned.position}"):
             for event in before:
                 yield event

@@ -7,6 +7,7 @@ as it was written.
 
 from __future__ import annotations
 
+import errno
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -119,7 +120,7 @@ async def commands(path: Path, stop: Event) -> AsyncIterator[CommandLine | Rejec
     """Yield commands as they are appended, from the beginning of the file, until `stop` is set.
 
     Raises:
-        SessionError: the file cannot be read any more.
+        SessionError: the file cannot be read any more, or was removed, so that nobody could be heard.
     """
     reader = CommandReader()
     try:
@@ -144,7 +145,10 @@ async def commands(path: Path, stop: Event) -> AsyncIterator[CommandLine | Rejec
 
 def _new(file: FileIO, reader: CommandReader) -> Iterator[CommandLine | Rejected]:
     """Yield what was appended since; where the file was cut instead, what is left is taken for read."""
-    size, read = os.fstat(file.fileno()).st_size, file.tell()
+    about, read = os.fstat(file.fileno()), file.tell()
+    if about.st_nlink == 0:
+        raise FileNotFoundError(errno.ENOENT, "it was removed")
+    size = about.st_size
     if size < read:
         file.seek(size)
         yield reader.cut(read, size)

@@ -41,6 +41,19 @@ class Words:
     """Return what the last word of a line may become."""
     show: Callable[[JournalLine], None]
     """Show what happens."""
+    kept: Callable[[str], str | None]
+    """Return a line that was carried out as it may be written down; None if it may not be."""
+
+
+class _History(FileHistory):
+    """Remember lines at once, and write them when it is known what of them is secret."""
+
+    def store_string(self, string: str) -> None:
+        """Write nothing yet."""
+
+    def keep(self, string: str) -> None:
+        """Write a line."""
+        super().store_string(string)
 
 
 class _Completing(Completer):
@@ -61,8 +74,9 @@ def run_prompt(folder: SessionFolder, words: Words) -> None:
         OutputError: the history cannot be kept.
         EventsError: the events cannot be read.
     """
+    history = _History(str(_history(folder.root.parent / HISTORY_FILE)))
     prompt: PromptSession[str] = PromptSession(
-        history=FileHistory(str(_history(folder.root.parent / HISTORY_FILE))),
+        history=history,
         completer=_Completing(words.complete),
         complete_while_typing=False,
     )
@@ -74,7 +88,12 @@ def run_prompt(folder: SessionFolder, words: Words) -> None:
                 continue
             except EOFError:
                 return
-            if text.strip() and not words.run(text):
+            if not text.strip():
+                continue
+            goes_on = words.run(text)
+            if (kept := words.kept(text)) is not None:
+                history.keep(kept)
+            if not goes_on:
                 return
 
 

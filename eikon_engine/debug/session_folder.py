@@ -61,6 +61,11 @@ class SessionFolder:
         return self.root / "commands.jsonl"
 
     @property
+    def vetting(self) -> Path:
+        """Return the link to the socket on which a session that runs says what of a command may be written."""
+        return self.root / "vetting"
+
+    @property
     def timeline(self) -> Path:
         """Return where branches and checkpoints are listed."""
         return self.root / "timeline.json"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
 from eikon_engine.divergence.masked_requests import compared_misses, without_stored
 from eikon_engine.divergence.masks import mask_observation
+from eikon_engine.trace.execution import Failed
 from eikon_engine.trace.mask import RequestPart
 from eikon_engine.trace.record import Record
 
@@ -105,6 +106,11 @@ def result_digest(result: Result | None, output: JsonValue = None) -> str:
     return _digest([result.kind, getattr(result, "code", None)], output)
 
 
+def waited_in_vain(seen: StateDigest) -> bool:
+    """Say whether the step that led here waited to its deadline for something that did not come."""
+    return seen.result in _IN_VAIN
+
+
 def _compared(sight: Sight, masks: tuple[Mask, ...]) -> Observation:
     """Return what was seen without what masks name."""
     seen = sight.observation
@@ -127,3 +133,9 @@ def _plain(values: Iterable[Record]) -> list[JsonValue]:
 def _digest(*parts: object) -> str:
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+_IN_VAIN: Final = frozenset(
+    result_digest(Failed(code=code, message=""))
+    for code in ("option-missing", "target-missing", "target-not-actionable", "wait-timeout")
+)

@@ -7,6 +7,7 @@
     │   ├── OutputError                   2   output-not-writable
     │   ├── ToolArgumentsError            2   tool-arguments
     │   ├── SessionAmbiguousError         2   session-ambiguous
+    │   ├── SecretGivenError              2   secret-given
     │   ├── SessionBusyError              2   session-busy
     │   ├── BreakpointError               2   breakpoint
     │   ├── BranchError                   2   branch
@@ -127,6 +128,7 @@ from eikon_engine.errors.debugging import (
     CheckpointMissingError,
     PlanChangedError,
     RewindNotFaithfulError,
+    SecretGivenError,
     SessionAmbiguousError,
     SessionBusyError,
     SessionEndedError,
@@ -275,6 +277,7 @@ __all__ = [
     "RewindNotFaithfulError",
     "ScenarioDivergedError",
     "ScenarioError",
+    "SecretGivenError",
     "SecretMissingError",
     "SessionAmbiguousError",
     "SessionBusyError",

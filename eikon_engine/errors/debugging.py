@@ -51,6 +51,12 @@ class SessionBusyError(UsageError):
     code = "session-busy"
 
 
+class SecretGivenError(UsageError):
+    """Report a command that has a secret written out, which would stand in a file."""
+
+    code = "secret-given"
+
+
 class BreakpointError(UsageError):
     """Report a breakpoint that cannot be, or is not there."""
 

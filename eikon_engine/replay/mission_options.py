@@ -1,7 +1,8 @@
-"""Options that commands which do a mission have in common: values of secrets and variables, and which browser."""
+"""Options that commands which do a mission have in common: values of secrets and variables, the browser, deadlines."""
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -22,6 +23,23 @@ _BROWSER: Final = click.option(
     "--browser-path", type=click.Path(path_type=Path), help="Browser to use, instead of looking for one."
 )
 
+_HEADLESS: Final = click.option(
+    "--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window."
+)
+
+
+def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
+    if value is not None and math.isnan(value):
+        message = "wanted a number of seconds, found nan"
+        raise click.BadParameter(message)
+    return value
+
+
+def _values(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
+    from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - `--help` stays quick
+
+    return parse_variables(texts)
+
 
 def secret_options(command: Command) -> Command:
     """Give a command `secrets` and `secret_file`, for `gather_secrets`."""
@@ -31,6 +49,28 @@ def secret_options(command: Command) -> Command:
 def browser_option(command: Command) -> Command:
     """Give a command `browser_path`, None where a browser is looked for."""
     return _BROWSER(command)
+
+
+def headless_option(command: Command) -> Command:
+    """Give a command `headless`, True unless `--no-headless` is given."""
+    return _HEADLESS(command)
+
+
+def timeout_option(told: str) -> Callable[[Command], Command]:
+    """Give a command `timeout`, in seconds, None where none was chosen; `told` is its help."""
+    seconds = click.FloatRange(0, 86_400, min_open=True)
+    return click.option("--timeout", type=seconds, callback=_number, metavar="SECONDS", help=told)
+
+
+def on_divergence_option(told: str) -> Callable[[Command], Command]:
+    """Give a command `on_divergence`, `stop` or `continue`; `told` is its help."""
+    choice = click.Choice(["stop", "continue"])
+    return click.option("--on-divergence", type=choice, default="stop", show_default=True, help=told)
+
+
+def value_option(command: Command) -> Command:
+    """Give a command `variables`, values by name."""
+    return variable_option("Value of a variable of the trace; may be repeated.", callback=_values)(command)
 
 
 def variable_option(told: str, *, callback: Callable[..., object] | None = None) -> Callable[[Command], Command]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
@@ -10,7 +9,14 @@ from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 import click
 
 from eikon_engine.completions.debug_options import DebugChoice, debug_options, debugging
-from eikon_engine.replay.mission_options import browser_option, secret_options, variable_option
+from eikon_engine.replay.mission_options import (
+    browser_option,
+    headless_option,
+    on_divergence_option,
+    secret_options,
+    timeout_option,
+    value_option,
+)
 
 if TYPE_CHECKING:
     from eikon_engine.divergence.effects import PolicyName
@@ -26,13 +32,6 @@ DIGEST: Final = re.compile(r"[0-9a-fA-F]{64}")
 CERTIFIED: Final = {"certified": "certified", "stale": "certificate is stale", "none": "not certified"}
 
 
-def _number(_context: click.Context, _parameter: click.Parameter, value: float | None) -> float | None:
-    if value is not None and math.isnan(value):
-        message = "wanted a number of seconds, found nan"
-        raise click.BadParameter(message)
-    return value
-
-
 def _digest(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     if value is not None and not DIGEST.fullmatch(value):
         message = f"wanted the 64 hex digits of a SHA-256, found {value!r}"
@@ -44,12 +43,6 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
     from eikon_engine.trace.url_map import parse_rules  # noqa: PLC0415 - `--help` stays quick
 
     return parse_rules(texts)
-
-
-def _variables(_context: click.Context, _parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, str]:
-    from eikon_engine.trace.variables import parse_variables  # noqa: PLC0415 - `--help` stays quick
-
-    return parse_variables(texts)
 
 
 def _masks(_context: click.Context, _parameter: click.Parameter, path: Path | None) -> tuple[Mask, ...]:
@@ -70,7 +63,7 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
 
 @click.command("replay", context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--trace", required=True, type=click.Path(path_type=Path), help="Bundle folder, or its trace.json.")
-@click.option("--headless/--no-headless", default=True, show_default=True, help="Whether the browser has a window.")
+@headless_option
 @click.option(
     "--artifacts-dir",
     type=click.Path(path_type=Path),
@@ -115,13 +108,7 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     metavar="FILE",
     help="TOML file of what is not compared; each use is told as lost coverage.",
 )
-@click.option(
-    "--on-divergence",
-    type=click.Choice(["stop", "continue"]),
-    default="stop",
-    show_default=True,
-    help="Stop at the first divergence, or collect all.",
-)
+@on_divergence_option("Stop at the first divergence, or collect all.")
 @click.option(
     "--from",
     "from_step",
@@ -142,13 +129,8 @@ def _gates(_context: click.Context, _parameter: click.Parameter, path: Path | No
     callback=_digest,
     help="Digest of the plan that was begun, if not that of the run in the artifacts folder; another one is refused.",
 )
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, 86_400, min_open=True),
-    callback=_number,
-    help="Deadline of every action, in seconds.",
-)
-@variable_option("Value of a variable of the trace; may be repeated.", callback=_variables)
+@timeout_option("Deadline of every action, in seconds.")
+@value_option
 @secret_options
 @click.option(
     "--storage-state",

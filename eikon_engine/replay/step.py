@@ -28,6 +28,7 @@ from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.dom import render_plain_html
 from eikon_engine.trace.dom.stored import load_page, load_snapshot
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
+from eikon_engine.trace.outdated import NO_DOCUMENT
 from eikon_engine.trace.relocated import relocated_action
 from eikon_engine.trace.wording import counted
 
@@ -314,7 +315,7 @@ class StepRunner:
 
     def _rerun(self, usage: SkillUsage) -> tuple[Result | None, JsonValue, tuple[str, ...]]:
         if usage.source is None:
-            return None, None, ("the recording kept no document for the skill to work on",)
+            return None, None, (NO_DOCUMENT,)
         skill = self._options.skills.named(usage.skill)
         snapshot = load_snapshot(self._plan.bundle.dom, usage.source.snapshot)
         document = next((frame for frame in snapshot.frames if frame.path == usage.source.frame), None)

@@ -19,6 +19,7 @@ from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.collector import collector_paused
 from eikon_engine.trace.execution import Blocked, Failed, Succeeded
 from eikon_engine.trace.new_outputs import SetPageIntent, SetSkillOutput
+from eikon_engine.trace.outdated import NO_DOCUMENT
 from eikon_engine.trace.patch import Operation, TracePatch
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class _Rerun:
             new_result=None,
         )
         if usage.source is None:
-            return blank.model_copy(update={"why": "the recording kept no document for the skill to work on"})
+            return blank.model_copy(update={"why": NO_DOCUMENT})
         if isinstance(usage.result, Blocked):
             return blank.model_copy(update={"why": "it was not run when it was recorded"})
         try:

@@ -125,7 +125,7 @@ class SkillUsage(Record):
     version: int | None = None
     parameters: dict[str, FiniteJson] = Field(default_factory=dict)
     source: SkillInputRef | None = None
-    """None where the recording kept no document."""
+    """None where no document is known: the recording kept none, or the mission was edited before."""
     result: Result
     output: FiniteJson = None
     output_recorded: bool = True

@@ -71,6 +71,19 @@ def with_actions(trace: ExecutionTrace, change: Callable[[ActionTrace], ActionTr
     return trace.model_copy(update={"subgoal_traces": attempts})
 
 
+def with_steps(trace: ExecutionTrace, change: Callable[[Step], Step]) -> ExecutionTrace:
+    """Return a trace with each of its actions and skills changed."""
+
+    def changed(attempt: SubgoalTrace) -> SubgoalTrace:
+        update = {
+            "actions_taken": tuple(change(each) for each in attempt.actions_taken),
+            "skills_used": tuple(change(each) for each in attempt.skills_used),
+        }
+        return attempt.model_copy(update=update)
+
+    return with_attempts(trace, lambda attempt: (changed(attempt),))
+
+
 def with_attempts(trace: ExecutionTrace, change: Callable[[SubgoalTrace], tuple[SubgoalTrace, ...]]) -> ExecutionTrace:
     """Return a trace with each of its attempts replaced by some."""
     attempts = tuple(new for attempt in trace.subgoal_traces for new in change(attempt))

@@ -1,13 +1,16 @@
-"""Forget what an edit makes untrue: what was recorded of a mission holds only as far as the same is done."""
+"""Forget what an edit makes untrue: what was recorded of a mission holds only as far as the same is done.
+
+That goes for skills as well: they worked on documents to which what was recorded led, and nothing else.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from eikon_engine.trace.actions import Assert, ExtractDom, Note, Screenshot
-from eikon_engine.trace.execution import ActionTrace, Blocked, Timing
-from eikon_engine.trace.located import positions, replaced, with_actions
+from eikon_engine.trace.execution import ActionTrace, Blocked, SkillUsage, Timing
+from eikon_engine.trace.located import positions, replaced, with_actions, with_steps
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 LOOKING = (Assert, ExtractDom, Note, Screenshot)
 """Actions after which pages are as they were before."""
 
+NO_DOCUMENT: Final = "the trace has no document for the skill to work on: none was recorded, or an edit leads elsewhere"
+"""What is told of a skill whose `source` is not known."""
+
 
 def only_looks(step: Step) -> bool:
     """Say whether a step leaves the pages as they were: later steps do not depend on it."""
@@ -26,10 +32,11 @@ def only_looks(step: Step) -> bool:
 
 
 def forget_after(trace: ExecutionTrace, step: Step) -> ExecutionTrace:
-    """Drop what was recorded after a step, its own observation included: pages, elements that were hit, pictures.
+    """Drop what was recorded after a step, its own observation included.
 
-    The action itself keeps the element that it hits: the pages before it are those of the recording. When things were
-    done stays known, as the recorded network has the same timeline.
+    That is: pages, elements that were hit, pictures, and the documents that skills worked on. The action itself keeps
+    the element that it hits: the pages before it are those of the recording. When things were done stays known, as the
+    recorded network has the same timeline.
     """
     later = _from(trace, step)
     return _forget(trace, later, known=step)
@@ -45,14 +52,16 @@ def _forget(trace: ExecutionTrace, steps: list[Step], known: Step | None) -> Exe
     outdated = {id(each) for each in steps}
     timings = _timings(trace)
 
-    def forget(action: ActionTrace) -> ActionTrace:
-        if id(action) not in outdated:
-            return action
-        kept = action.action if action is known else without_identities(action.action)
-        update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(action))}
-        return action.model_copy(update=update)
+    def forget(step: Step) -> Step:
+        if id(step) not in outdated:
+            return step
+        if isinstance(step, SkillUsage):
+            return step.model_copy(update={"source": None, "output": None, "output_recorded": False})
+        kept = step.action if step is known else without_identities(step.action)
+        update = {"action": kept, "observation": None, "artifacts": (), "timing": timings.get(id(step))}
+        return step.model_copy(update=update)
 
-    return with_actions(trace, forget)
+    return with_steps(trace, forget)
 
 
 def forget_own(trace: ExecutionTrace, action: ActionTrace) -> ExecutionTrace:

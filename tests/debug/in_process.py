@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from eikon_engine.debug.asked_breakpoint import Places
+from eikon_engine.debug.commands import Command
 from eikon_engine.debug.debugger import Debugger
 from eikon_engine.debug.journey import Journey
 from eikon_engine.debug.lines import LineOptions, open_lines
 from eikon_engine.debug.marking import Marking
 from eikon_engine.debug.recording import give_up_by_hand
 from eikon_engine.debug.session_folder import create_session_folder
+from eikon_engine.debug.taken_over import take_over, verify
+from eikon_engine.debug.timeline_text import render_timeline
 from eikon_engine.outcome.event_log import EventLog
 from eikon_engine.trace.bundle import open_bundle
 from eikon_engine.trace.wall_clock import utc_now
@@ -21,10 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from anyio.from_thread import BlockingPortal
     from playwright.async_api import Page
 
-    from eikon_engine.debug.commands import Command
+    from eikon_engine.debug.lines import Lines
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.timeline import Branch, CheckpointEntry, Timeline
     from eikon_engine.outcome.events import Event
+
+_COMMANDS: TypeAdapter[Command] = TypeAdapter(Command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +66,78 @@ class Driven:
         return [event for event in self.told if event.type == kind]
 
 
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """A session, driven from a thread that has no loop."""
+
+    portal: BlockingPortal
+    inside: Driven
+
+    def __call__(self, kind: str, **fields: object) -> Any:  # noqa: ANN401 - JSON, as tests take it apart
+        """Carry out one command, and return its answer."""
+        return self.portal.call(self.inside.do, _COMMANDS.validate_python({"type": kind, **fields}))
+
+    def says(self, expression: str) -> Any:  # noqa: ANN401 - whatever the page says
+        """Ask the first page behind the back of the session."""
+        return self.portal.call(self.inside.page.evaluate, expression)
+
+    @property
+    def timeline(self) -> Timeline:
+        """Return branches and checkpoints."""
+        return self.inside.journey.timeline
+
+    @property
+    def drawn(self) -> str:
+        """Return the timeline as text."""
+        return render_timeline(self.timeline, width=None, colour=False)
+
+    def branch(self, name: str) -> Branch:
+        """Return one branch."""
+        found = self.timeline.branch(name)
+        assert found is not None
+        return found
+
+    def checkpoint(self, label: str) -> CheckpointEntry:
+        """Return one checkpoint by its label."""
+        return next(entry for _, entry in self.timeline.checkpoints() if entry.label == label)
+
+
+@asynccontextmanager
+async def browser_for_lines(trace: Path, parked: int = 0) -> AsyncIterator[Lines]:
+    """Run a browser for sessions on one bundle."""
+    async with open_lines(open_bundle(trace), LineOptions(parked=parked)) as lines:
+        yield lines
+
+
 @asynccontextmanager
 async def driven(
-    parent: Path, trace: Path, *, parked: int = 0, interval: int = 0, name: str = "s1"
+    parent: Path,
+    trace: Path,
+    *,
+    parked: int = 0,
+    interval: int = 0,
+    lines: Lines | None = None,
+    before: SessionFolder | None = None,
 ) -> AsyncIterator[Driven]:
-    """Run a session on a bundle, which stands before its first step."""
+    """Run a session `s1` on a bundle, which stands before its first step.
+
+    It has a browser of its own unless `lines` are given, and begins with what there is of `before`.
+    """
     bundle = open_bundle(trace)
-    async with open_lines(bundle, LineOptions(parked=parked)) as lines:
+    async with AsyncExitStack() as ending:
+        if lines is None:
+            lines = await ending.enter_async_context(open_lines(bundle, LineOptions(parked=parked)))
+        else:
+            ending.push_async_callback(lines.close)
         line = await lines.open(bundle)
-        journey = Journey(create_session_folder(parent, name), lines, line, utc_now)
+        journey = Journey(create_session_folder(parent, "s1"), lines, line, utc_now)
         debugger = Debugger(journey, Places.of(line.plan, []), Marking(interval=interval))
         told: list[Event] = []
         with EventLog(journey.folder.root, utc_now, readers=(lambda each: told.append(each.event),)) as log:
             journey.begin(log)
+            if before is not None:
+                verify(before, bundle)
+                take_over(journey, before)
             await debugger.begin(run=False)
             yield Driven(debugger, told)
             await debugger.quit()

@@ -323,3 +323,11 @@ def test_commands_cannot_be_appended_to_a_folder_that_is_gone(tmp_path: Path) ->
 
     with pytest.raises(OutputError, match=r"commands\.jsonl"):
         append_command(tmp_path / "commands.jsonl", CommandLine(id="a", at=NOW, command=Pause()))
+
+
+def test_a_deadline_is_a_number(tmp_path: Path) -> None:
+    """As for a replay: the option is the same one."""
+    said = say("debug", "start", "--trace", str(PASSING), "--sessions-dir", str(tmp_path), "--timeout", "nan")
+
+    assert said.status == 2
+    assert "wanted a number of seconds, found nan" in said.err

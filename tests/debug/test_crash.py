@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -188,6 +191,55 @@ def test_a_session_is_ended_together_with_its_browser(tmp_path: Path, while_it: 
     assert out.splitlines()[-1] == "eikon: the session was stopped by SIGTERM; its files stay (code interrupted)"
     assert "never retrieved" not in out
     assert "Traceback" not in out
+
+
+def test_a_signal_does_not_wait_for_the_step_that_is_done(tmp_path: Path) -> None:
+    """The step would wait for minutes; the session ends within two seconds, and stands before it."""
+    with session(tmp_path, "--parked", "0", "--timeout", "3600") as running:
+        running.good("step")
+        running.good("branch", "insert", "click", "#never", "--name", "other")
+        waiting = eikon_process("debug", "resume", "--sessions-dir", str(running.parent))
+        wait_for(running.folder / "events.jsonl", "action_start", 2)
+        asked_at = datetime.now(UTC)  # noqa: TID251 - compared with the stamps of the session
+        running.process.terminate()
+        status = running.process.wait(timeout=DEADLINE_S)
+        waiting.communicate(timeout=DEADLINE_S)
+        last = running.lines()[-1]
+
+    listed = json.loads(say("debug", "sessions", "--json", "--sessions-dir", str(tmp_path)).out)[0]
+    assert (status, waiting.returncode, last.event.type) == (130, 69, "run_end")
+    assert (last.at - asked_at).total_seconds() < 2
+    assert (listed["state"], listed["timeline"]["branches"][1]["iteration"]) == ("ended", 1)
+
+
+def test_a_session_whose_disk_is_full_ends_in_order(tmp_path: Path) -> None:
+    """With one line that names the file, in the midst of going on; what was written before is read."""
+    with session(tmp_path, "--parked", "0") as running:
+        running.good("step")
+        full = (running.folder / "events.jsonl").stat().st_size + 1500
+        resource.prlimit(running.process.pid, resource.RLIMIT_FSIZE, (full, full))
+        asked = running("resume")
+        status = running.process.wait(timeout=DEADLINE_S)
+
+    listed = say("debug", "sessions", "--sessions-dir", str(tmp_path)).out
+    assert (status, asked.status) == (2, 69)
+    assert f"cannot write {running.folder / 'events.jsonl'}: " in running.started[-1]
+    assert "internal error" not in "".join(running.started)
+    assert "s1  crashed, main at " in listed
+
+
+def test_a_session_whose_files_are_removed_ends(tmp_path: Path) -> None:
+    """Nobody could drive it any more, nor find it: it keeps no browser running, and says why in one line."""
+    with session(tmp_path, "--parked", "0") as running:
+        running.good("step")
+        shutil.rmtree(running.folder)
+        status = running.process.wait(timeout=DEADLINE_S)
+
+    assert status == 65
+    assert running.started[-1].endswith(
+        "the commands cannot be read (it was removed); restore the file (code session)\n"
+    )
+    assert "Traceback" not in "".join(running.started)
 
 
 def test_a_session_whose_browser_dies_ends_at_once(tmp_path: Path) -> None:

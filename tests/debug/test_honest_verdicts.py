@@ -28,9 +28,15 @@ from eikon_engine.debug.commands import (
 )
 from eikon_engine.debug.saving import told_of_trace
 from eikon_engine.debug.shown_places import told_branches, told_checkpoints, told_diff, told_timeline
+from eikon_engine.edit.changed_copy import write_changed_copy
+from eikon_engine.edit.saved_patch import read_patch
 from eikon_engine.errors import BreakpointError, OutputError, SessionError
 from eikon_engine.record import open_recorder
+from eikon_engine.replay.options import ReplayOptions
+from eikon_engine.replay.run import run_replay
 from eikon_engine.trace.actions import Navigate, Note
+from eikon_engine.trace.bundle import open_bundle
+from eikon_engine.trace.patch import apply_patch
 from tests.debug.in_process import driven
 from tests.sites.static import serve_folder
 
@@ -95,6 +101,7 @@ class Ways:
     again: Seen
     skipped_last: Seen
     saved: Any
+    alone: dict[str, str]
     refused: tuple[str, ...]
     diff: str
     listed: Any
@@ -105,6 +112,20 @@ class Ways:
 def ways(prices: Path, tmp_path_factory: pytest.TempPathFactory) -> Ways:
     """Go several ways."""
     return asyncio.run(_go(prices, tmp_path_factory.mktemp("sessions")))
+
+
+async def skill_in_replays(session: Driven, prices: Path, parent: Path) -> dict[str, str]:
+    """Replay what there is of the branch without its session, and return what became of its skill, and the whole."""
+    branch, patched = session.journey.folder.branches / "first", parent / "patched"
+    patch = read_patch(parent / "first.json")
+    write_changed_copy(prices, apply_patch(open_bundle(prices).trace, patch), patched)
+    found = {}
+    for folder in (branch, patched, parent / "saved"):
+        options = ReplayOptions(artifacts_dir=parent / f"run-{folder.name}", on_divergence="continue")
+        run = await run_replay(open_bundle(folder), options, (), session.journey.lines.launched)
+        (skill,) = (step for each in run.outcome.subgoals for step in each.steps if step.kind == "skill")
+        found[folder.name] = f"{skill.verdict}, {run.outcome.verdict}"
+    return found
 
 
 async def _go(prices: Path, parent: Path) -> Ways:
@@ -132,6 +153,7 @@ async def _go(prices: Path, parent: Path) -> Ways:
         again = seen(session, await do(Resume()))
         saved = await do(BranchSave(name="first", form="trace", output=str(parent / "saved")))
         await do(BranchSave(name="first", form="patch", output=str(parent / "first.json")))
+        again_alone = await skill_in_replays(session, prices, parent)
         with pytest.raises(OutputError) as twice:
             await do(BranchSave(name="first", form="patch", output=str(parent / "first.json")))
         refused.append(twice.value.message)
@@ -169,6 +191,7 @@ async def _go(prices: Path, parent: Path) -> Ways:
             again=again,
             skipped_last=skipped_last,
             saved=saved,
+            alone=again_alone,
             refused=tuple(refused),
             diff=diff,
             listed=listed,
@@ -196,6 +219,12 @@ def test_a_skill_that_works_elsewhere_is_not_faithful(ways: Ways, when: str) -> 
 
     assert shown.stand["verdict"] == "unverifiable"
     assert "? 1 skill extract_table (new): unverifiable" in shown.timeline
+
+
+@pytest.mark.parametrize("form", ["first", "patched", "saved"])
+def test_no_replay_calls_a_skill_that_works_elsewhere_faithful(ways: Ways, form: str) -> None:
+    """Neither the bundle of the branch, nor the recording with its patch, nor the saved bundle know its document."""
+    assert ways.alone[form] == "unverifiable, unverifiable"
 
 
 def test_a_saved_branch_with_a_skill_that_works_elsewhere_has_no_certificate(ways: Ways) -> None:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 from anyio.from_thread import start_blocking_portal
 
-from eikon_engine.debug.host import SessionOptions, run_session
+from eikon_engine.debug.host import run_session
 from eikon_engine.debug.session_folder import SessionFolder
+from eikon_engine.debug.session_options import SessionOptions
 from eikon_engine.errors import BranchError, RewindNotFaithfulError, SessionError, UsageError
 from tests.debug.conftest import PASSING
-from tests.debug.driven import Driven, browser_for_lines, driven
+from tests.debug.in_process import Outside, browser_for_lines, driven
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,13 +42,13 @@ def lines(portal: BlockingPortal) -> Iterator[Lines]:
 
 
 @pytest.fixture
-def shop(portal: BlockingPortal, lines: Lines, tmp_path: Path) -> Iterator[Driven]:
+def shop(portal: BlockingPortal, lines: Lines, tmp_path: Path) -> Iterator[Outside]:
     """Begin a session on the passing shop mission."""
-    with portal.wrap_async_context_manager(driven(lines, PASSING, tmp_path)) as debugger:
-        yield Driven(portal, debugger)
+    with portal.wrap_async_context_manager(driven(tmp_path, PASSING, lines=lines)) as inside:
+        yield Outside(portal, inside)
 
 
-def test_a_place_that_was_touched_on_the_way_is_none_of_the_way_before(shop: Driven) -> None:
+def test_a_place_that_was_touched_on_the_way_is_none_of_the_way_before(shop: Outside) -> None:
     """Neither for a new branch, nor for going back by number."""
     shop("run_to", iteration=3)
     shop("branch_create", name="c")
@@ -69,7 +70,7 @@ def test_a_place_that_was_touched_on_the_way_is_none_of_the_way_before(shop: Dri
     )
 
 
-def edited_behind_a_fork(shop: Driven) -> None:
+def edited_behind_a_fork(shop: Outside) -> None:
     """Begin c on b, then change a step of b before that place; end on b, one step before it."""
     shop("run_to", iteration=2)
     shop("branch_create", name="b")
@@ -83,7 +84,7 @@ def edited_behind_a_fork(shop: Driven) -> None:
     shop("checkpoint_create", label="new three")
 
 
-def test_a_branch_has_its_own_steps_where_its_parent_was_changed(shop: Driven) -> None:
+def test_a_branch_has_its_own_steps_where_its_parent_was_changed(shop: Outside) -> None:
     """It goes back to them, to any of their checkpoints, and further branches of it have them as well."""
     edited_behind_a_fork(shop)
     with pytest.raises(BranchError, match="whose steps were changed since; switch to c first"):
@@ -100,7 +101,7 @@ def test_a_branch_has_its_own_steps_where_its_parent_was_changed(shop: Driven) -
     assert [shop.branch(name).parent_branch for name in "gh"] == ["c", "c"]
 
 
-def test_the_timeline_shows_where_the_ways_parted(shop: Driven) -> None:
+def test_the_timeline_shows_where_the_ways_parted(shop: Outside) -> None:
     """A branch does not stand behind steps that it never did."""
     edited_behind_a_fork(shop)
 
@@ -113,7 +114,7 @@ def test_the_timeline_shows_where_the_ways_parted(shop: Driven) -> None:
     assert shop.checkpoint("four").parted_after == 2
 
 
-def test_a_branch_is_found_where_it_was_left(shop: Driven) -> None:
+def test_a_branch_is_found_where_it_was_left(shop: Outside) -> None:
     """Not at a later place, which belongs to the parent."""
     shop("run_to", iteration=2)
     shop("checkpoint_create", label="two")
@@ -126,10 +127,10 @@ def test_a_branch_is_found_where_it_was_left(shop: Driven) -> None:
     back = shop("branch_switch", name="k")
 
     assert (back["branch"], back["iteration"]) == ("k", 2)
-    assert set(shop.debugger.journey.way.seen) == {0, 1, 2}
+    assert set(shop.inside.journey.way.seen) == {0, 1, 2}
 
 
-def test_javascript_that_would_be_lost_is_asked_for(shop: Driven) -> None:
+def test_javascript_that_would_be_lost_is_asked_for(shop: Outside) -> None:
     """It is a change of state like a step."""
     shop("step")
     shop("checkpoint_create", label="plain")
@@ -152,9 +153,9 @@ def test_what_fails_by_hand_is_run_again_where_a_page_waits(portal: BlockingPort
     """Its error in the console belongs to what was run, not to the start, of which it was none."""
     with (
         portal.wrap_async_context_manager(browser_for_lines(PASSING, parked=1)) as lines,
-        portal.wrap_async_context_manager(driven(lines, PASSING, tmp_path)) as debugger,
+        portal.wrap_async_context_manager(driven(tmp_path, PASSING, lines=lines)) as inside,
     ):
-        shop = Driven(portal, debugger)
+        shop = Outside(portal, inside)
         assert "SecurityError" in shop("evaluate", expression="indexedDB.databases()")["error"]
         shop("checkpoint_create")
         shop("step")
@@ -164,30 +165,30 @@ def test_what_fails_by_hand_is_run_again_where_a_page_waits(portal: BlockingPort
     assert [each["iteration"] for each in back] == [1, 0]
 
 
-def test_javascript_that_gives_something_else_ends_the_way_back(shop: Driven) -> None:
+def test_javascript_that_gives_something_else_ends_the_way_back(shop: Outside) -> None:
     """What it gives is all that shows what scripts keep to themselves."""
     shop("evaluate", expression="document.title")
     shop("step")
-    line = shop.debugger.journey.line
+    line = shop.inside.journey.line
     changed = line.evaluations[0].model_copy(update={"result": "something else"})
     line.evaluations = (changed,)
-    shop.debugger.journey.note_way()
+    shop.inside.journey.note_way()
 
     with pytest.raises(RewindNotFaithfulError, match='run by hand at 0, to give what it gave before, "something else"'):
         shop("rewind", iteration=0, force=True)
 
-    assert shop.debugger.journey.line is line
+    assert shop.inside.journey.line is line
 
 
 def test_a_session_with_ways_that_parted_is_taken_over(
-    shop: Driven, portal: BlockingPortal, lines: Lines, tmp_path: Path
+    shop: Outside, portal: BlockingPortal, lines: Lines, tmp_path: Path
 ) -> None:
     """Each branch stands at its own last checkpoint, and is gone back to there."""
     edited_behind_a_fork(shop)
-    before = shop.debugger.journey.folder
+    before = shop.inside.journey.folder
 
-    with portal.wrap_async_context_manager(driven(lines, PASSING, tmp_path / "next", before=before)) as debugger:
-        again = Driven(portal, debugger)
+    with portal.wrap_async_context_manager(driven(tmp_path / "next", PASSING, lines=lines, before=before)) as inside:
+        again = Outside(portal, inside)
         stands = [again("branch_switch", name=name) for name in "bc"]
         drawn = again.drawn
 
@@ -195,7 +196,7 @@ def test_a_session_with_ways_that_parted_is_taken_over(
     assert "at 4, on steps that were changed since" in drawn
 
 
-def test_nothing_is_begun_on_a_session_of_another_mission(shop: Driven, tmp_path: Path) -> None:
+def test_nothing_is_begun_on_a_session_of_another_mission(shop: Outside, tmp_path: Path) -> None:
     """No empty session is left in the list."""
     before = SessionFolder(tmp_path / "before")
     before.write_timeline(shop.timeline.model_copy(update={"mission_id": "another"}))

@@ -76,9 +76,12 @@ def test_an_edited_text_asks_for_what_is_not_recorded(recorded: Recorded, tmp_pa
 def test_a_mission_without_one_of_its_steps_is_no_pass_until_it_is_certified(
     recorded: Recorded, tmp_path: Path
 ) -> None:
-    """Leave a key press out: all later steps meet the recorded network, prove nothing, and get baselines."""
+    """Leave a key press out: all later steps meet the recorded network, prove nothing, and get baselines.
+
+    Skills get none: no replay comes to the documents that they worked on.
+    """
     step = "find_banana__attempt_1_action_002"
-    copy = edit("delete", recorded.bundles["banana"], step, to=tmp_path / "copy")
+    copy = edit("delete", recorded.bundles["banana"], step, *SKILLS, to=tmp_path / "copy")
 
     before = replay(copy, tmp_path / "run")
     report = certified(copy)

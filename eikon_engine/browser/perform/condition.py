@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from eikon_engine.browser.bind import Readiness, ambiguous, look
 from eikon_engine.browser.perform.deed import Deed, require_page, translated
+from eikon_engine.browser.stride import stride
 from eikon_engine.errors import AssertionFailedError, TargetAmbiguousError, WaitTimeoutError
 from eikon_engine.trace.actions import (
     AssertCount,
@@ -51,7 +52,8 @@ async def wait_for(session: Session, action: WaitFor) -> Deed:
         if waited >= action.timeout_ms:
             message = f"waited {waited:.0f} ms of page time for {describe(action.condition)}; {found[1]}"
             raise WaitTimeoutError(message)
-        step = min(max(_STEP_MS, waited // _PATIENCE // _STEP_MS * _STEP_MS), action.timeout_ms - waited)
+        patient = max(_STEP_MS, waited // _PATIENCE // _STEP_MS * _STEP_MS)
+        step = await stride(session.rest, patient, action.timeout_ms - waited)
         await session.rest.tick(step)
         waited += step
     return Deed()

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.certify.certify import accept, certify
 from eikon_engine.debug.branches.branch import BRANCH_FILE, ORIGIN_FILE
-from eikon_engine.debug.branches.departure import skills_elsewhere, without_outputs
 from eikon_engine.edit.changed_copy import write_changed_copy
 from eikon_engine.edit.saved_patch import write_patch
 from eikon_engine.errors import BranchError, OutputError
@@ -31,17 +30,15 @@ OF_BRANCHES: Final = frozenset({BRANCH_FILE, ORIGIN_FILE})
 async def save_trace(branch: Branch, output: Path, options: CertifyOptions) -> CertificationReport:
     """Write a branch to `output` as a bundle of its own, and certify it by replays.
 
-    What skills returned on documents to which the branch does not lead is left out: no replay is held to it. The bundle
-    gets its certificate where all replays agree with what the branch showed. Else it is there all the same, without
-    one: the report says why, and `eikon certify` proposes what would mend it.
+    The bundle gets its certificate where all replays agree with what the branch showed. Else it is there all the same,
+    without one: the report says why, and `eikon certify` proposes what would mend it.
 
     Raises:
         UsageError: the folder lies inside the branch.
         OutputError: something is at `output` already, or it cannot be written.
         EikonError: a replay could not come to its end.
     """
-    trace = without_outputs(branch.trace, skills_elsewhere(branch.origin, branch.trace))
-    write_changed_copy(branch.bundle.root, trace, output, leave_out=OF_BRANCHES)
+    write_changed_copy(branch.bundle.root, branch.trace, output, leave_out=OF_BRANCHES)
     bundle = open_bundle(output)
     certification = await certify(bundle, options)
     agreed = certification.report.status == "certified"

@@ -6,7 +6,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.debug.branches.departure import judged_elsewhere, skills_elsewhere
+from eikon_engine.debug.branches.departure import skills_elsewhere
 from eikon_engine.debug.branches.failed import says_blocked
 from eikon_engine.debug.branches.learn import learn, learn_times
 from eikon_engine.debug.branches.live import Outside, let_out
@@ -51,7 +51,6 @@ class Walk:
         """What is to be told of requests of that step."""
         self.elsewhere = skills_elsewhere(branch.origin, branch.trace)
         """Ids of the skills that work on a document to which this way does not lead."""
-        line.outcomes = tuple(judged_elsewhere(each, self.elsewhere) for each in line.outcomes)
 
     async def advance(self, expected: StateDigest | None = None) -> AsyncGenerator[Event]:
         """Do the next step, and yield what a replay tells of it; see `Line.advance`.
@@ -74,7 +73,6 @@ class Walk:
                     self._learn(event.outcome)
                 told = self._of_new_step(event) if is_new else event
                 if isinstance(told, ActionTaken | SkillUsed):
-                    told = judged_elsewhere(told, self.elsewhere)
                     self.line.outcomes = (*self.line.outcomes[:-1], told)
                 if told is not None:
                     yield told

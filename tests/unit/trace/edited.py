@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from eikon_engine.trace.actions import Assert, AssertVisible, Drag, Fill, Navigate
+from eikon_engine.trace.blobs import BlobRef
 from eikon_engine.trace.edits import Edit, SetFields
 from eikon_engine.trace.execution import (
     ActionTrace,
     Artifact,
     ExecutionTrace,
     Failure,
+    SkillInputRef,
     SkillUsage,
     Succeeded,
 )
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 KNOWN = Target(selector="#go", identity=Identity(tag="a", name="Go"))
 FIELD = Target(selector="#field", identity=Identity(tag="input", name="Field"))
+DOCUMENT = SkillInputRef(snapshot=BlobRef(sha256="0" * 64, size=9), url="http://shop.test")
 SEEN = Observation(pages=(), virtual_ms=500)
 
 
@@ -50,7 +53,11 @@ BASE = trace(
                 done("type", 2, Fill(target=FIELD, text="pear"), 500),
                 done("look", 4, Assert(expectation=AssertVisible(target=KNOWN)), 1000),
             ),
-            skills_used=(SkillUsage(id="read", sequence=3, skill="extract_table", result=Succeeded(), output=[1]),),
+            skills_used=(
+                SkillUsage(
+                    id="read", sequence=3, skill="extract_table", source=DOCUMENT, result=Succeeded(), output=[1]
+                ),
+            ),
         ),
         subgoal(
             "buy", actions_taken=(done("drag", 1, Drag(target=KNOWN, to=FIELD), 1000),), status="failed", error="x"

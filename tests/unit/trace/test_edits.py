@@ -5,10 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eikon_engine.errors import TraceFieldError
-from eikon_engine.trace.actions import Drag, Fill
-from eikon_engine.trace.edits import DeleteStep, Edit, MergeAttempts, SetFields, SetVariable, SplitAttempt
+from eikon_engine.trace.actions import Click, Drag, Fill, Note
+from eikon_engine.trace.edits import DeleteStep, Edit, InsertStep, MergeAttempts, SetFields, SetVariable, SplitAttempt
 from eikon_engine.trace.located import positions
 from eikon_engine.trace.serializer import trace_bytes
+from eikon_engine.trace.target import Target
 from tests.unit.trace.edited import BASE, FIELD, SEEN, edited, fields, observed, step
 
 
@@ -90,6 +91,38 @@ def test_a_skill_that_is_asked_something_else_has_no_answer() -> None:
 
     (usage,) = changed.subgoal_traces[0].skills_used
     assert (usage.parameters, usage.output, usage.output_recorded) == ({"selector": "table"}, None, False)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        fields("type", action__text="plum"),
+        DeleteStep(step="open", reason="why"),
+        InsertStep(step="type", id="new", action=Click(target=Target(selector="#more")), reason="why"),
+        InsertStep(step="read", id="new", action=Click(target=Target(selector="#more")), reason="why"),
+    ],
+)
+def test_a_skill_to_which_other_deeds_lead_has_no_document(edit: Edit) -> None:
+    """It worked on the one that the recording led to, of which a replay could prove nothing any more."""
+    (usage,) = edited(edit).subgoal_traces[0].skills_used
+
+    assert (usage.source, usage.output, usage.output_recorded) == (None, None, False)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        fields("type", action__timeout_ms=9.0),
+        fields("drag", action__page=1),
+        DeleteStep(step="look", reason="why"),
+        InsertStep(step="type", id="new", action=Note(text="here"), reason="why"),
+    ],
+)
+def test_a_skill_to_which_the_same_deeds_lead_keeps_its_document(edit: Edit) -> None:
+    """Edits of limits, of what only looks, and of what comes later say nothing of it."""
+    (before,), (usage,) = BASE.subgoal_traces[0].skills_used, edited(edit).subgoal_traces[0].skills_used
+
+    assert (usage.source, usage.output) == (before.source, before.output)
 
 
 def test_attempts_and_the_trace_have_texts_of_their_own() -> None:

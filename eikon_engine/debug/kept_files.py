@@ -1,0 +1,84 @@
+"""The files of a session while it runs: made when it can begin, gone if it could not, ended when somebody ends it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import asynccontextmanager, contextmanager
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.debug.commands import BreakpointAdd
+from eikon_engine.debug.session_file import SessionFile, write_session_file
+from eikon_engine.debug.session_folder import create_session_folder, session_id
+from eikon_engine.debug.session_lock import held_lock
+from eikon_engine.trace.redaction import Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+
+    import anyio
+
+    from eikon_engine.debug.session_folder import SessionFolder
+    from eikon_engine.debug.session_options import SessionOptions
+    from eikon_engine.trace.bundle import Bundle
+
+_MARK_LENGTH: Final = 4
+
+
+@asynccontextmanager
+async def kept_files(options: SessionOptions, bundle: Bundle, has_begun: anyio.Event) -> AsyncIterator[SessionFolder]:
+    """Keep the folder of a session, with its lock, while it runs; what was discarded goes when it ends well."""
+    begun_at, replay = options.now(), options.lines.replay
+    name = options.name or session_id(begun_at, options.new_id()[:_MARK_LENGTH])
+    folder = create_session_folder(options.parent, name)
+    with _removed_unless(has_begun, folder), held_lock(folder.lock):
+        session = SessionFile(
+            id=name,
+            mission_id=bundle.trace.mission_id,
+            mission_text=bundle.trace.mission_text,
+            trace=str(bundle.root.absolute()),
+            trace_id=bundle.trace.id,
+            started_at=begun_at,
+            pid=os.getpid(),
+            headless=replay.headless,
+            variables=dict(replay.variables),
+            timeout_ms=replay.timeout_ms,
+            browser_path=None if replay.browser_path is None else str(replay.browser_path.absolute()),
+            breakpoints=_without_secrets(options.breakpoints, Redactor(replay.secrets)),
+            checkpoint_interval=options.marking.interval,
+            keep_checkpoints=options.marking.policy.automatic,
+            parked=options.lines.parked,
+            from_session=str(options.from_session.root) if options.from_session else None,
+        )
+        write_session_file(folder.session, session)
+        try:
+            yield folder
+        except Exception:
+            raise  # nobody ended it: it is listed as crashed
+        except BaseException:
+            _write_end(folder, session, options)
+            raise
+        _write_end(folder, session, options)
+        shutil.rmtree(folder.discarded, ignore_errors=True)
+
+
+def _without_secrets(breakpoints: tuple[BreakpointAdd, ...], redactor: Redactor) -> tuple[BreakpointAdd, ...]:
+    """Return breakpoints as they may be written down."""
+    plain = [redactor.redact_texts(each.model_dump(mode="json")) for each in breakpoints]
+    return tuple(BreakpointAdd.model_validate(each) for each in plain)
+
+
+def _write_end(folder: SessionFolder, session: SessionFile, options: SessionOptions) -> None:
+    """Say that somebody ended the session: by a command, or by a signal."""
+    write_session_file(folder.session, session.model_copy(update={"ended_at": options.now()}))
+
+
+@contextmanager
+def _removed_unless(has_begun: anyio.Event, folder: SessionFolder) -> Iterator[None]:
+    """Leave nothing of a session that could not begin: its name is free for another try."""
+    try:
+        yield
+    except BaseException:
+        if not has_begun.is_set():
+            shutil.rmtree(folder.root, ignore_errors=True)
+        raise

@@ -1,0 +1,122 @@
+"""Secrets in commands: those with a name are named, what can be nothing else is refused.
+
+A command is written to a file before anybody carries it out, so what is done here is done before that.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from pydantic import TypeAdapter
+
+from eikon_engine.debug.commands import BranchEdit, BranchInsert, Command
+from eikon_engine.errors import SecretGivenError
+from eikon_engine.trace.secret_names import is_password_name
+from eikon_engine.trace.token_shapes import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pydantic import JsonValue
+
+    from eikon_engine.trace.redaction import Redactor
+
+WAY_OUT: Final = 'begin the session with --secret NAME=VALUE, and name it: {"secret": "NAME"} as a text, '
+WAY_OUT_INSIDE: Final = "{{eikon-secret:NAME}} inside of one"
+_COMMANDS: Final[TypeAdapter[Command]] = TypeAdapter(Command)
+_WHOLE: Final = re.compile(r"\{\{eikon-secret:([A-Za-z_][A-Za-z0-9_]*)\}\}")
+_WORDS: Final = frozenset({"change", "form", "on", "type"})
+"""Fields of which the values are words of commands."""
+_TEXT_FIELD: Final = "action.text"
+
+
+def has_texts(command: Command) -> bool:
+    """Say whether somebody could have written a secret into a command."""
+    return any(name != "type" for name, _ in _texts(command.model_dump(mode="json", exclude_defaults=True), ""))
+
+
+def named(command: Command, redactor: Redactor) -> Command:
+    """Return a command with the names of secrets in the place of their values.
+
+    Raises:
+        SecretGivenError: it has a token that nobody gave as a secret.
+    """
+    plain = _redacted(command.model_dump(mode="json"), "", redactor)
+    demand_no_token(command.type, (text for _, text in _texts(plain, "")))
+    assert isinstance(plain, dict)  # noqa: S101 - a model is an object
+    if isinstance(command, BranchInsert) and isinstance(plain["action"], dict) and "text" in plain["action"]:
+        plain["action"]["text"] = _as_reference(plain["action"]["text"])
+    if isinstance(command, BranchEdit) and isinstance(plain["fields"], dict) and _TEXT_FIELD in plain["fields"]:
+        plain["fields"][_TEXT_FIELD] = _as_reference(plain["fields"][_TEXT_FIELD])
+    return _COMMANDS.validate_python(plain, strict=False)
+
+
+def demand_no_token(what: str, texts: Iterator[str]) -> None:
+    """Refuse texts with a token of a shape that is known, such as a key of an API.
+
+    Raises:
+        SecretGivenError: there is one.
+    """
+    token = next((token for text in texts for token in tokens(text)), None)
+    if token is not None:
+        message = f"{what}: wanted no secret in a command, which is written to a file, found what looks like a token"
+        raise SecretGivenError(f"{message} ({token.kind}); {WAY_OUT}{WAY_OUT_INSIDE}")
+
+
+def typed_by(command: Command) -> str | None:
+    """Return the text that a command has typed into a field, if it is written out."""
+    match command:
+        case BranchInsert(action=action) if hasattr(action, "target"):
+            text = getattr(action, "text", None)
+        case BranchEdit(fields=fields):
+            text = fields.get(_TEXT_FIELD)
+        case _:
+            return None
+    return text if isinstance(text, str) and text and _WHOLE.fullmatch(text) is None else None
+
+
+def password_refused(what: str, selector: str) -> SecretGivenError:
+    """Return the error that a text for a password field is written out."""
+    message = f"{what}: wanted the name of a secret for the password field {selector}, found its text"
+    return SecretGivenError(f"{message}; {WAY_OUT}{WAY_OUT_INSIDE}")
+
+
+def names_password(selector: str) -> bool:
+    """Say whether a selector names a field for passwords, whether or not it is there yet."""
+    return any(map(is_password_name, re.findall(r"[\w-]+", selector)))
+
+
+def _redacted(value: JsonValue, name: str, redactor: Redactor) -> JsonValue:
+    """Name the secrets in what somebody has written, and leave the words of commands."""
+    match value:
+        case str():
+            return value if name in _WORDS else redactor.text(value)
+        case list():
+            return [_redacted(each, name, redactor) for each in value]
+        case dict():
+            return {key: _redacted(each, key, redactor) for key, each in value.items()}
+        case _:
+            return value
+
+
+def _as_reference(text: JsonValue) -> JsonValue:
+    """Name a secret that is all of a text, so that it is typed as one."""
+    found = _WHOLE.fullmatch(text) if isinstance(text, str) else None
+    return text if found is None else {"secret": found[1]}
+
+
+def _texts(value: JsonValue, name: str) -> Iterator[tuple[str, str]]:
+    """Yield all texts of a JSON value, with the names that they go by."""
+    match value:
+        case str():
+            yield name, value
+        case list():
+            for each in value:
+                yield from _texts(each, name)
+        case dict():
+            for key, each in value.items():
+                yield "", key
+                yield from _texts(each, key)
+        case _:
+            pass

@@ -1,0 +1,75 @@
+"""What a way waited for in vain: doing it again lets the same time pass in fewer steps, and comes to the same state."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from eikon_engine.browser.rest import Rest
+from eikon_engine.debug.commands import BranchInsert, Resume, Rewind, Step
+from eikon_engine.record import open_recorder
+from eikon_engine.trace.actions import Click, Navigate, Note, SelectorCondition, WaitFor
+from eikon_engine.trace.target import Target
+from tests.debug.in_process import driven
+from tests.sites.static import serve_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from eikon_engine.trace.actions import Action
+
+PAGE = """<!doctype html><title>Ticks</title><p id=said></p><script>
+const seen = [];
+const note = what => { seen.push(`${what} at ${Date.now() % 1e6} and ${Math.round(performance.now())}`) };
+setTimeout(() => { note('one'); setTimeout(() => { note('three'); said.textContent = seen.join() }, 1870) }, 1230);
+setTimeout(() => note('two'), 1240);
+</script>"""
+WAITS: Final[tuple[Action, ...]] = (
+    Click(target=Target(selector="#never"), timeout_ms=5000),
+    WaitFor(condition=SelectorCondition(target=Target(selector="#never")), timeout_ms=4000),
+)
+
+
+async def _record(folder: Path) -> None:
+    site = folder / "site"
+    site.mkdir()
+    (site / "ticks.html").write_text(PAGE)
+    with serve_folder(site) as url:
+        recorder = open_recorder(folder / "bundle", mission_text="Wait", mission_id="wait")
+        async with recorder as mission, mission.subgoal("Look"):
+            await mission.perform(Navigate(url=f"{url}/ticks.html"))
+            await mission.perform(Note(text="done"))
+
+
+def test_what_was_waited_for_in_vain_is_looked_for_less_often(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timers of the page fire when they did, the clock stands where it did, and every layer is equal."""
+    strides: list[float] = []
+    tick = Rest.tick
+
+    async def counted(rest: Rest, duration_ms: float) -> None:
+        strides.append(duration_ms)
+        await tick(rest, duration_ms)
+
+    async def work() -> tuple[str, str, list[float], list[float], tuple[str, int]]:
+        await _record(tmp_path)
+        async with driven(tmp_path / "sessions", tmp_path / "bundle") as session:
+            await session.do(Step())
+            for name, action in zip(("again", None), WAITS, strict=True):
+                await session.do(BranchInsert(name=name, action=action))
+            monkeypatch.setattr(Rest, "tick", counted)
+            await session.do(Resume())
+            said, before = await session.page.inner_text("#said"), tuple(strides)
+            strides.clear()
+            await session.do(Rewind(iteration=3, force=True))
+            rewound = session.events("rewind")[-1]
+            again = await session.page.inner_text("#said")
+            return said, again, list(before), list(strides), (rewound.way, rewound.reexecuted)
+
+    said, again, before, after, rewound = asyncio.run(work())
+
+    assert said == again != ""
+    assert rewound == ("reexecuted", 3)
+    assert sum(before) == sum(after) == 9000
+    assert (len(before) > 100, len(after) < 30) == (True, True), (before, after)
