@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Protocol
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from playwright.async_api import BrowserContext
+    from collections.abc import Sequence
+
+    from playwright.async_api import BrowserContext, Page
+
+CLOSED: Final = "Target page, context or browser has been closed"
+CLOSE_S: Final = 5.0
+"""Wall time within which it is known which page has closed."""
+_LOOK_S: Final = 0.01
 
 
 class PageClock(Protocol):
@@ -48,10 +56,14 @@ class SteppedClock:
         return self._now_ms
 
     async def run(self, duration_ms: float) -> None:
-        """Fire the timers that are due within a step, in order; a step is of whole milliseconds, at least one."""
+        """Fire the timers that are due within a step, in order; a step is of whole milliseconds, at least one.
+
+        Raises:
+            playwright.async_api.Error: the browser or the context is gone.
+        """
         passed = max(1, round(duration_ms))  # the page clock takes whole ones, and whoever waits must come nearer
         if self._context is not None:
-            await self._context.clock.run_for(passed)
+            await _run_for(self._context, passed)
         self._now_ms += passed
 
 
@@ -77,3 +89,32 @@ class NaturalClock:
     async def run(self, duration_ms: float) -> None:
         """Wait."""
         await asyncio.sleep(duration_ms / 1000)
+
+
+async def _run_for(context: BrowserContext, passed_ms: int) -> None:
+    """Move the clocks of all pages.
+
+    Playwright tells each page of the step before it moves the first clock. Where a page is just closing this fails,
+    with no clock moved, and the pages that are left are asked again.
+    """
+    from playwright.async_api import Error
+
+    while True:
+        pages = context.pages
+        try:
+            await context.clock.run_for(passed_ms)
+        except Error as error:
+            if CLOSED not in error.message or not await _one_closes(pages):
+                raise
+        else:
+            return
+
+
+async def _one_closes(pages: Sequence[Page]) -> bool:
+    """Wait until one of the pages is closed, and say whether another one is not."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_S):
+            while not any(page.is_closed() for page in pages):  # noqa: ASYNC110 - whichever it is
+                await asyncio.sleep(_LOOK_S)
+    closed = [page.is_closed() for page in pages]
+    return any(closed) and not all(closed)

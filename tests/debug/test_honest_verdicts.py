@@ -233,7 +233,7 @@ def test_a_saved_branch_with_a_skill_that_works_elsewhere_has_no_certificate(way
 
     assert first.endswith(": a bundle of its own, unverifiable, without a certificate:")
     assert step.endswith("(skill extract_table): cannot be compared")
-    assert "kept no output of the skill" in why
+    assert "the trace has no document for the skill to work on" in why
 
 
 def test_a_branch_without_the_last_step_is_not_faithful(ways: Ways) -> None:

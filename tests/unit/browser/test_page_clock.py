@@ -1,17 +1,93 @@
-"""The clock that is stepped."""
+"""The clock of pages, one of which may close while it is moved."""
 
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 
-from eikon_engine.browser.page_clock import SteppedClock
+import pytest
+from playwright.async_api import Error
+
+from eikon_engine.browser.page_clock import CLOSED, SteppedClock
 
 
-def test_time_is_what_the_pages_were_given() -> None:
-    """Parts of milliseconds are not passed to pages, and do not count; a step is never nothing."""
+class Page:
+    """A page that closes when the clock is asked to move for the first time, or never."""
+
+    def __init__(self, *, closes: bool) -> None:
+        """Be open."""
+        self.closes = closes
+        self.closed = False
+
+    def close(self) -> None:
+        """Be closed."""
+        self.closed = True
+
+    def is_closed(self) -> bool:
+        """Say whether it is closed."""
+        return self.closed
+
+
+class Context:
+    """A context whose clock cannot be moved as long as a page is closing."""
+
+    def __init__(self, *pages: Page) -> None:
+        """Have pages, and have moved nothing."""
+        self.all = pages
+        self.clock = self
+        self.moved: list[int] = []
+
+    @property
+    def pages(self) -> list[Page]:
+        """Return the pages that are open."""
+        return [page for page in self.all if not page.closed]
+
+    async def pause_at(self, _time: float) -> None:
+        """Set the clock."""
+
+    async def run_for(self, passed_ms: int) -> None:
+        """Move the clock of all pages, or of none."""
+        closing = [page for page in self.pages if page.closes]
+        if not closing and self.pages:
+            self.moved.append(passed_ms)
+            return
+        for page in closing:
+            asyncio.get_running_loop().call_later(0.02, page.close)
+        message = f"Clock.run_for: {CLOSED}"
+        raise Error(message)
+
+
+async def _run(context: Context) -> float:
     clock = SteppedClock()
+    await clock.start(context, 0)  # type: ignore[arg-type] # of it
+    await clock.run(50)
+    return clock.now_ms
 
-    for duration in (10.4, 2.6, 0.3):
-        asyncio.run(clock.run(duration))
 
-    assert clock.now_ms == 10 + 3 + 1
+def test_a_page_that_closes_takes_no_time_from_the_others() -> None:
+    """Playwright fails before it has moved any clock; those that are left are moved once."""
+    context = Context(Page(closes=False), Page(closes=True))
+
+    assert asyncio.run(_run(context)) == 50
+    assert context.moved == [50]
+
+
+@pytest.mark.parametrize("pages", [1, 2])
+def test_a_browser_that_is_gone_is_an_error(pages: int) -> None:
+    """All pages close."""
+    with pytest.raises(Error, match="has been closed"):
+        asyncio.run(_run(Context(*(Page(closes=True) for _ in range(pages)))))
+
+
+def test_other_errors_are_told() -> None:
+    """Only a page that closes is no error."""
+    context = Context(Page(closes=False))
+    context.clock = SimpleNamespace(pause_at=context.pause_at, run_for=_fail)  # type: ignore[assignment] # of it
+
+    with pytest.raises(Error, match="looped"):
+        asyncio.run(_run(context))
+
+
+async def _fail(_passed_ms: int) -> None:
+    message = "a timer looped"
+    raise Error(message)
