@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from eikon_engine.trace.actions import Drag, Scroll, SetInputFiles
 from eikon_engine.trace.blobs import BlobStore
-from tests.browser.pages import serve_pages
+from eikon_engine.trace.serializer import read_trace
+from tests.browser.pages import Answer, serve_pages
 from tests.by_hand.person import actions_of, record
 
 if TYPE_CHECKING:
@@ -121,3 +122,19 @@ def test_a_script_that_goes_back_is_not_the_person(tmp_path: Path) -> None:
     assert [each.type for each in actions_of(tmp_path / "b")] == [
         *("navigate", "navigate", "click", "go_forward", "fill", "go_back"),
     ]
+
+
+def test_whoever_goes_on_before_a_document_has_come_is_told(tmp_path: Path) -> None:
+    """What was given up cannot be replayed."""
+
+    async def act(page: Page) -> None:
+        await page.goto(slow, wait_until="commit")
+        await page.goto(second)
+
+    with serve_pages() as site:
+        slow, second = site.put("<p>slow</p>"), site.put("<p>second</p>")
+        site.answers["/" + slow.rsplit("/", 1)[-1]] = Answer(pieces=(b"<p>slow",), ending="open")
+        record(tmp_path / "b", site.put("<p>first</p>"), act)
+
+    (told,) = [each for each in read_trace(tmp_path / "b").warnings if "went on before" in each]
+    assert told.startswith("subgoal_1__attempt_1_action_002: the person went on before its document had come")

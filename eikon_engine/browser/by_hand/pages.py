@@ -85,8 +85,10 @@ class HeardPage:
         """Address, from its host on, that a document has asked for last."""
         self._dialog: _Dialog | None = None
         self._script_leaves_by = 0.0
-        self._place = 0
-        """Where in its history the page is."""
+        self._place: int | None = 0
+        """Where in its history the page is; None while that is not known."""
+        self._begun = 0
+        """How many navigations have begun."""
         self._is_travelling = False
         """Whether the next document is one of the history: the place is known by the way to it."""
         self._asking = asyncio.Lock()
@@ -110,7 +112,7 @@ class HeardPage:
             main = (await devtools.send("Page.getFrameTree"))["frameTree"]["frame"]
             self._main = main["id"]
             self._is_asked = self._is_asked and main.get("url", "") in {"", "about:blank"}
-            await self._read_place(main.get("url", ""))
+            await self._read_place(main.get("url", ""), self._begun)
 
     def _on_requested(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._main and event.get("disposition", "currentTab") == "currentTab":
@@ -120,9 +122,10 @@ class HeardPage:
         if event["frameId"] != self._main:
             return
         kind, url = event["navigationType"], event["url"]
+        self._begun += 1
         self._is_travelling = kind.startswith("history")
         if self._is_travelling:  # of which no document tells
-            in_turn(self._tell_travel, url, self._spawn(self._way_to(url)))
+            in_turn(self._tell_travel, url, self._spawn(self._way_to(url, self._begun)))
             return
         asked = self._is_asked or self._asked_for == _from_host(url)
         self._forget_asked()
@@ -144,24 +147,28 @@ class HeardPage:
         if not is_script:
             self._listener.travelled(self.ordinal, url, way)
 
-    async def _way_to(self, url: str) -> Way | None:
-        """Find out which way a journey to `url` goes: it ends where the history has that address.
+    async def _way_to(self, url: str, begun: int) -> Way | None:
+        """Find out which way a journey to `url` goes, the navigation with the number `begun`.
 
-        Where it has it more than once, the end is waited for, and the page is where the journey led.
+        It ends where the history has that address. Where it has it more than once, the end is waited for, and the page
+        is where the journey led, unless it has gone on meanwhile.
         """
         async with self._asking:
-            before, until = self._place, time.monotonic() + ARRIVE_S
-            while (history := await self._history()) is not None:
-                now, places = history["currentIndex"], _places(history, url) - {before}
-                if now in places or len(places) == 1:
-                    self._place = now if now in places else places.pop()
-                    step = self._place - before
-                    return "navigate" if abs(step) > 1 else "back" if step < 0 else "forward"
-                if not places or time.monotonic() > until:
-                    self._place = now
+            before, self._place = self._place, None
+            until = time.monotonic() + ARRIVE_S
+            while True:
+                is_last = begun == self._begun
+                has_arrived = is_last and not self._is_travelling
+                if (history := await self._history()) is None:
+                    return None
+                now = history["currentIndex"]
+                places = ({now} if has_arrived else _places(history, url)) - {before}
+                if len(places) == 1:
+                    self._place = places.pop()
+                    return None if before is None else _way(self._place - before)
+                if has_arrived or not is_last or not places or time.monotonic() > until:
                     return None
                 await asyncio.sleep(_PAUSE_S)
-        return None
 
     def _on_navigated(self, event: dict[str, Any]) -> None:
         if event["frame"]["id"] == self._main:
@@ -174,18 +181,22 @@ class HeardPage:
     def _arrive(self, url: str) -> None:
         self._forget_asked()
         if not self._is_travelling:
-            self._spawn(self._read_place(url))
+            self._spawn(self._read_place(url, self._begun))
         self._is_travelling = False
 
     def _forget_asked(self) -> None:
         self._is_asked, self._asked_for = False, ""
 
-    async def _read_place(self, url: str) -> None:
+    async def _read_place(self, url: str, begun: int) -> None:
         """Find out where the history has the document of `url`, which may have been left again."""
         async with self._asking:
-            if (history := await self._history()) is not None:
-                now, places = history["currentIndex"], _places(history, url)
-                self._place = now if now in places or not places else max(places)
+            if (history := await self._history()) is None:
+                return
+            places = _places(history, url)
+            if begun == self._begun:
+                self._place = history["currentIndex"]
+            else:
+                self._place = places.pop() if len(places) == 1 else None
 
     async def _history(self) -> dict[str, Any] | None:
         """Return the history as Chromium tells it; None of a page that is gone.
@@ -224,6 +235,12 @@ class HeardPage:
         )
         typed = event.get("userInput", "") if dialog.kind == "prompt" else ""
         in_turn(self._listener.dialog_closed, seen, typed)
+
+
+def _way(step: int) -> Way:
+    if abs(step) > 1:
+        return "navigate"
+    return "back" if step < 0 else "forward"
 
 
 def _places(history: dict[str, Any], url: str) -> set[int]:

@@ -269,3 +269,24 @@ def test_a_journey_is_told_by_where_the_one_before_led_though_the_page_has_gone_
         return await _all(listener)
 
     assert asyncio.run(go()) == ["back", "forward", "forward"]
+
+
+def test_a_journey_between_equal_addresses_that_went_on_at_once_is_not_guessed() -> None:
+    """From the second of three equal documents forward, and back: nobody saw where it was in between."""
+
+    async def go() -> list[object]:
+        listener = Listener()
+        devtools, _ = await _listen(listener)
+        devtools.urls = (FIRST, FIRST, FIRST)
+        for place in (2, 1):
+            devtools.start("historyDifferentDocument", FIRST)
+            devtools.arrive(place)
+        ways = await _all(listener)
+        devtools.start("historyDifferentDocument", FIRST)
+        devtools.arrive(0)
+        await asyncio.sleep(0.1)
+        devtools.start("historyDifferentDocument", FIRST)
+        devtools.arrive(1)
+        return [*ways, *(await _all(listener))[2:]]
+
+    assert asyncio.run(go()) == [None, None, "back", "forward"]
