@@ -61,20 +61,20 @@ def find_ended(parent: Path, name: str) -> SessionFolder:
         SessionMissingError: there is none of that name.
         UsageError: it runs.
     """
-    found = _named(parent, name)
+    found = _named(parent, name, option="--from-session")
     if found.runs():
         raise UsageError(f"--from-session {name}: wanted a session that ended, found one that runs; quit it first")
     return found
 
 
-def _named(parent: Path, name: str) -> SessionFolder:
+def _named(parent: Path, name: str, *, option: str = "--session") -> SessionFolder:
     names = [folder.name for folder in session_folders(parent)]
     if name in names:
         return SessionFolder(parent / name)
     if not names:
         raise SessionMissingError(_none(parent))
     found = ", ".join(names[-3:])
-    raise SessionMissingError(f"--session {name}: wanted a debug session, found {found}; run `eikon debug sessions`")
+    raise SessionMissingError(f"{option} {name}: wanted a debug session, found {found}; run `eikon debug sessions`")
 
 
 def _none(parent: Path) -> str:

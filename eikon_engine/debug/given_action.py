@@ -33,6 +33,8 @@ _PLACES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Fields that may be given without their names, in this order; a selector, for all other actions."""
 _TARGET: Final = ("target.selector",)
+_ENGINES: Final = frozenset({"css", "id", "role", "text", "xpath"})
+"""Engines of Playwright's selectors that a selector may begin with, and that read as the name of a field."""
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     model.model_fields["type"].default: frozenset(model.model_fields) for model in get_args(get_args(Action)[0])
 }
@@ -45,7 +47,8 @@ def read_action(kind: str, texts: Sequence[str]) -> Action:
     """Read `fill '#name' Ada` or `click target.selector='#buy' page=1`.
 
     A text with `=` behind a name is that field, and the action has to have it; others are, in order, the selector,
-    address, text or key.
+    address, text or key. A selector may begin with its engine, such as `role=button`, where the action has no field so
+    called.
     A value is JSON where its field takes it as such, else plain text.
 
     Raises:
@@ -72,6 +75,8 @@ def _named(kind: str, texts: Sequence[str]) -> list[tuple[str, str]]:
         name, equals, value = text.partition("=")
         if equals and name.partition(".")[0] in fields:
             pairs.append((name, value))
+        elif equals and name in _ENGINES and places[:1] == list(_TARGET):
+            pairs.append((places.pop(0), text))
         elif equals and fields and _NAME.fullmatch(name):
             raise UsageError(_unknown(kind, name, places, text))
         elif places:

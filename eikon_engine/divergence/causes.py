@@ -11,6 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
+from eikon_engine.divergence.no_answer import no_answer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
@@ -114,8 +116,9 @@ def _site_error(case: Case) -> str | None:
 
 def _network(case: Case) -> str | None:
     for change, value in case.values:
-        if value.part == "ending" and value.live.startswith("net::"):
-            return f"{change.key} got no answer: {value.live}"
+        said = no_answer(change, value)
+        if said is not None:
+            return said
     found = re.search(r"net::ERR_\w+", case.first.observed)
     return None if found is None or found[0] in case.first.expected else f"the browser got no answer: {found[0]}"
 

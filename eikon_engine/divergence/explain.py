@@ -70,7 +70,7 @@ _WORDS: Final = {
     "request-not-recorded": "the page asked for something that was not recorded: {observed}",
     "request-missing": "the page did not send {expected}",
     "request-unexpected": "the page sent {observed}, which it did not when it was recorded",
-    "document-missing": "no page was loaded where {expected} was",
+    "document-missing": "where {expected} was loaded, there was {observed}",
     "document-unexpected": "{observed} was loaded, where no page was when it was recorded",
     "document-changed": "{observed} was loaded instead of {expected}",
     "redirects-changed": "the way led by {observed} instead of {expected}",
@@ -120,7 +120,7 @@ def _new_errors(case: Case) -> list[str]:
 
 def _short(text: str) -> str:
     """Leave out what only a program needs: digests, and all but the first line."""
-    line = re.sub(r"(?:sha256:|, SHA-256 )[0-9a-f…]+", "", text.split("\n", 1)[0])
+    line = re.sub(r"(?: ?sha256:|, SHA-256 )[0-9a-f…]+", "", text.split("\n", 1)[0])
     return re.sub(r"^target-[a-z-]+: ", "", line).strip()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeVar
 
+from eikon_engine.divergence.no_answer import no_answer_for
 from eikon_engine.trace.wording import counted
 
 if TYPE_CHECKING:
@@ -35,16 +36,17 @@ def detect_lifecycle(comparison: Comparison) -> Iterator[Divergence]:
 
 def _documents(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:
     for before, after in zip_longest(_by_page(recorded.documents), _by_page(observed.documents)):
-        if before is None or after is None:
+        if before is None:
             yield comparison.diverged(
                 "lifecycle",
-                "document-missing" if after is None else "document-unexpected",
+                "document-unexpected",
                 expected=_document(before),
                 observed=_document(after),
-                message="No document was loaded where the recording loaded one."
-                if after is None
-                else "A document was loaded where the recording loaded none.",
+                message="A document was loaded where the recording loaded none.",
             )
+            continue
+        if after is None:
+            yield _missing(comparison, before)
             continue
         if before.status != after.status:
             yield comparison.diverged(
@@ -65,6 +67,19 @@ def _documents(comparison: Comparison, recorded: Observation, observed: Observat
                 if redirected
                 else "Another document was loaded.",
             )
+
+
+def _missing(comparison: Comparison, before: DocumentLoad) -> Divergence:
+    """Say that a document was not loaded, and that the site did not answer, where that is why."""
+    reason = no_answer_for(before, comparison)
+    why = "" if reason is None else f": {reason}"
+    return comparison.diverged(
+        "lifecycle",
+        "document-missing",
+        expected=_document(before),
+        observed=f"{_document(None)}{why}",
+        message=f"No document was loaded where the recording loaded one{why}.",
+    )
 
 
 def _pages(comparison: Comparison, recorded: Observation, observed: Observation) -> Iterator[Divergence]:

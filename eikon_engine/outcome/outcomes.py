@@ -226,6 +226,14 @@ class SecondPart(Record):
     """Where the site answers: what the browser keeps by then, and sends along or lets pages read."""
 
 
+def network_words(mode: NetworkMode, second: SecondPart | None) -> str:
+    """Say what answers, and from which step on the site does."""
+    if second is None or second.network == mode:
+        return mode
+    before = f"{mode} until step {second.step - 1}, " if second.step > 1 else ""
+    return f"{before}{second.network} from step {second.step}"
+
+
 class ReplayOutcome(Record):
     """The whole result of one replay."""
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from eikon_engine.outcome.events import ActionTaken, GateResultGiven, Note, RunStart, SkillUsed, SubgoalStart
-from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome
+from eikon_engine.outcome.outcomes import ActionOutcome, SkillOutcome, network_words
 from eikon_engine.outcome.printable import printable
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Display:
             case RunStart() as start:
                 self._progress.update(self._task, total=start.steps)
                 self.say(f"mission {start.mission_id}: {start.mission_text}")
-                self.say(f"{start.browser}, network {start.network_mode}, {start.steps} steps")
+                self.say(f"{start.browser}, network {_network(start)}, {start.steps} steps")
             case SubgoalStart(number=number, description=description, id=name):
                 self.say(f"subgoal {number}: {description} [{name}]")
             case ActionTaken(outcome=ActionOutcome() as outcome):
@@ -74,3 +74,7 @@ class Display:
         self._progress.advance(self._task)
         ended = f" ({outcome.result.code})" if outcome.result and outcome.result.kind == "failed" else ""
         self.say(f"  {outcome.sequence:03d} {what}{ended}: {outcome.verdict}, {outcome.duration_ms:.0f} ms")
+
+
+def _network(start: RunStart) -> str:
+    return "none" if start.network_mode is None else network_words(start.network_mode, start.second_part)

@@ -7,6 +7,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from eikon_engine.outcome.outcomes import network_words
 from eikon_engine.outcome.printable import printable
 from eikon_engine.trace.wording import counted
 
@@ -43,6 +44,7 @@ def render_summary(outcome: ReplayOutcome) -> str:
     artifacts = [artifact for _, step in steps for artifact in step.artifacts]
     text = _template().render(
         outcome=outcome,
+        network=network_words(outcome.network_mode, outcome.second_part),
         steps=steps,
         first=outcome.divergences[0] if outcome.divergences else None,
         further=outcome.divergences[1:],

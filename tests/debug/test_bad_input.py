@@ -60,11 +60,14 @@ def test_an_unknown_session_is_told(tmp_path: Path) -> None:
     none = say("debug", "step", "--sessions-dir", str(tmp_path))
     made(tmp_path, "s1")
     unknown = say("debug", "step", "--session", "s9", "--sessions-dir", str(tmp_path))
+    no_source = say("debug", "start", "--from-session", "s9", "--sessions-dir", str(tmp_path))
     ended = say("debug", "step", "--sessions-dir", str(tmp_path))
 
     assert (none.status, "begin one with" in none.err) == (78, True)
     assert unknown.status == 78
     assert "--session s9: wanted a debug session, found s1; run `eikon debug sessions`" in unknown.err
+    assert no_source.status == 78
+    assert "--from-session s9: wanted a debug session, found s1; run `eikon debug sessions`" in no_source.err
     assert (ended.status, "s1 has ended" in ended.err) == (69, True)
 
 

@@ -109,6 +109,7 @@ def test_what_the_site_does_not_know_is_told_before_it_is_asked(recorded: Record
     assert sum(isinstance(event, ActionTaken | SkillUsed) for event in events[: notes[-1][0]]) == 17
     summary = (tmp_path / "run" / "replay_summary.txt").read_text(encoding="utf-8")
     assert f"Not seen     {place.unseen[0]}, by the site\n" in summary
+    assert "Network      sealed until step 17, live from step 18\n" in summary
 
 
 def test_older_recordings_tell_less_of_what_a_site_has_not_seen() -> None:

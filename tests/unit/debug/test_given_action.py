@@ -23,11 +23,34 @@ def test_a_field_is_named_in_front_of_its_value() -> None:
 
 
 @pytest.mark.parametrize(
+    "selector", ['role=textbox[name="Password"]', "css=#pw", "xpath=//input[@id='pw']", "id=pw", "data-testid=pw"]
+)
+def test_a_selector_may_begin_with_its_engine(selector: str) -> None:
+    """Recorded selectors do, and can be given as they are where a selector stands."""
+    filled = read_action("fill", [selector, "tulips"])
+
+    assert isinstance(filled, Fill)
+    assert (filled.target.selector, filled.text) == (selector, "tulips")
+
+
+def test_an_engine_that_is_a_field_of_the_action_names_the_field() -> None:
+    """What is typed can be named as ever; where nothing is typed, there is but the selector."""
+    named = read_action("fill", ["text=tulips", "#pw"])
+    clicked = read_action("click", ["text=Buy", "page=1"])
+
+    assert isinstance(named, Fill)
+    assert isinstance(clicked, Click)
+    assert (named.target.selector, named.text) == ("#pw", "tulips")
+    assert (clicked.target.selector, clicked.page) == ("text=Buy", 1)
+
+
+@pytest.mark.parametrize(
     ("kind", "text", "wanted"),
     [
         ("fill", 'value={"secret":"pw"}', "found 'value'; there are page, target, text, timeout_ms"),
         ("fill", "value=1", "if all of it is the text, write text=value=1"),
-        ("click", "text=Buy", "write target.selector=text=Buy"),
+        ("click", "value=Buy", "write target.selector=value=Buy"),
+        ("press", "role=button", "wanted a field of the action in front of =, found 'role'"),
         ("fly", "to=moon", "wanted one of navigate"),
     ],
 )

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import io
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+import pytest
 from rich.console import Console
 
 from eikon_engine.outcome.events import ActionTaken, Event, JournalLine, RunStart, SubgoalStart
-from eikon_engine.outcome.outcomes import ActionOutcome
+from eikon_engine.outcome.outcomes import ActionOutcome, SecondPart
 from eikon_engine.replay.display import Display
 from eikon_engine.trace.environment import Environment
 from eikon_engine.trace.execution import Succeeded
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.outcomes import Then
 
 ENVIRONMENT = Environment(browser_version="1", playwright_version="1", platform="here", clock_start_ms=0, random_seed=1)
 EVENTS: tuple[Event, ...] = (
@@ -61,6 +66,30 @@ def test_every_step_is_one_plain_line() -> None:
         "[REPLAY] subgoal 1: Step [s__attempt_1]",
         "[REPLAY]   001 action click #go: faithful, 12 ms",
     ]
+
+
+@pytest.mark.parametrize(
+    ("step", "then", "said"),
+    [
+        (9, "live", "sealed until step 8, live from step 9"),
+        (1, "live", "live from step 1"),
+        (9, "sealed", "sealed"),
+    ],
+)
+def test_the_heading_says_from_where_on_the_site_answers(step: int, then: Then, said: str) -> None:
+    """A run that really asks the site from a step on is not called sealed."""
+    second = SecondPart(step=step, subgoal="s__attempt_1", sequence=1, network=then)
+    start = RunStart(
+        kind="bundle_replay", mission_id="m", mission_text="", network_mode="sealed", browser="chromium 1", steps=29,
+        second_part=second,
+    )  # fmt: skip
+    shown = io.StringIO()
+
+    Display(Console(file=shown, width=100, soft_wrap=True)).read(
+        JournalLine(sequence=1, at=datetime(2026, 1, 1, tzinfo=UTC), event=start)
+    )
+
+    assert f"[REPLAY] chromium 1, network {said}, 29 steps\n" in shown.getvalue()
 
 
 def test_a_terminal_has_a_bar() -> None:

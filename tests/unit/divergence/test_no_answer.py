@@ -1,0 +1,72 @@
+"""A document that is missing because its site does not answer says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.divergence.causes import Case
+from eikon_engine.divergence.comparison import Comparison, Place
+from eikon_engine.divergence.detect import detect
+from eikon_engine.divergence.explain import explain
+from eikon_engine.outcome.outcomes import ResponseChange, ValueChange
+from eikon_engine.trace.actions import Click
+from eikon_engine.trace.execution import ActionTrace, Succeeded
+from eikon_engine.trace.observation import DocumentLoad, Observation, RedirectHop
+from eikon_engine.trace.target import Target
+
+if TYPE_CHECKING:
+    from eikon_engine.outcome.divergence import Divergence
+
+LOAD = DocumentLoad(
+    page=0, url="http://a/end#top", status=200, hops=(RedirectHop(url="http://a/begin?x=1", status=302),)
+)
+REFUSED = "net::ERR_CONNECTION_REFUSED"
+
+
+def changed(key: str = "GET http://a/begin?x=1", *, sequence: int = 2, live: str = REFUSED) -> ResponseChange:
+    """Make an answer that ended otherwise than it was recorded."""
+    what = (ValueChange(part="ending", recorded="status 302", live=live),)
+    return ResponseChange(key=key, occurrence=0, subgoal="s__attempt_1", sequence=sequence, what=what)
+
+
+def found(*changes: ResponseChange) -> Divergence:
+    """Click where a document was loaded, and see none."""
+    recorded = ActionTrace(
+        id="a",
+        sequence=2,
+        action=Click(target=Target(selector="a")),
+        result=Succeeded(),
+        observation=Observation(pages=(), documents=(LOAD,)),
+    )
+    place = Place(subgoal="s__attempt_1", subgoal_id="s", sequence=2)
+    seen = Comparison(
+        place=place, recorded=recorded, result=Succeeded(), observed=Observation(pages=()), response_changes=changes
+    )
+    return detect(seen)[0]
+
+
+@pytest.mark.parametrize("key", ["GET http://a/begin?x=1", "POST http://a/begin?x=1 sha256:00", "GET http://a/end"])
+def test_a_site_that_does_not_answer_is_named(key: str) -> None:
+    """In the finding, its message, and the first sentence of the explanation, on any way to the document."""
+    change = changed(key)
+    first = found(change)
+
+    told = f"{key} got no answer: {REFUSED}"
+    assert (first.code, first.observed) == ("document-missing", f"no document: {told}")
+    assert first.message == f"No document was loaded where the recording loaded one: {told}."
+    explained = explain(Case(first=first, changes=(change,), behind=(change,), network_mode="live"), "click a")
+    assert explained.cause == "network"
+    assert explained.sentence.startswith("The network failed: at step 2 of s, click a, where http://a/begin?x=1 (302)")
+    shown = told.replace(" sha256:00", "")
+    assert explained.sentence.endswith(f"was loaded, there was no document: {shown}.")
+
+
+@pytest.mark.parametrize("change", [changed("GET http://a/picture"), changed(sequence=1), changed(live="status 200")])
+def test_nothing_is_said_of_a_site_that_may_have_answered(change: ResponseChange) -> None:
+    """Requests for something else, those of earlier actions, and those that were answered are no reason."""
+    first = found(change)
+
+    assert first.observed == "no document"
+    assert first.message == "No document was loaded where the recording loaded one."
