@@ -115,6 +115,8 @@ class StepRunner:
         performed = self.last = await self._perform(planned, recorded, agrees)
         for watch in self._options.watchers:
             watch(planned, performed)
+        for look in self._options.lookers:
+            await look(planned, self._worker.session)
         compared = self._compared(planned, recorded, performed)
         divergences = (*changed, *compared.divergences, *self._other_intents(planned, recorded, performed))
         affected = () if self._diverged or not divergences else self._dependents(planned, recorded, performed)
