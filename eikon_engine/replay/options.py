@@ -11,9 +11,10 @@ from eikon_engine.skills import SkillRegistry, default_skills
 from eikon_engine.trace.wall_clock import utc_now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from datetime import datetime
 
+    from eikon_engine.browser.session import Session
     from eikon_engine.browser.worker import Performed
     from eikon_engine.completions import CompletionClient
     from eikon_engine.divergence.effects import PolicyName
@@ -88,6 +89,8 @@ class ReplayOptions:
     """Readers of the stream of events: progress, logs."""
     watchers: tuple[Callable[[PlannedStep, Performed], None], ...] = ()
     """Given each action as it was performed, with the snapshots behind its observation."""
+    lookers: tuple[Callable[[PlannedStep, Session], Awaitable[None]], ...] = ()
+    """Given the session after each action, to look at what no observation holds; the pages are at rest, and stay so."""
     given: Callable[[int, Moment], None] | None = None
     """Told which recorded moment was given when; then answers come as they are asked for, and actions that an agent did
     not wait for are waited for. For certifying."""

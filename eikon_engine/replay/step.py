@@ -113,8 +113,7 @@ class StepRunner:
             )
         begin = time.perf_counter()
         performed = self.last = await self._perform(planned, recorded, agrees)
-        for watch in self._options.watchers:
-            watch(planned, performed)
+        await self._show(planned, performed)
         compared = self._compared(planned, recorded, performed)
         divergences = (*changed, *compared.divergences, *self._other_intents(planned, recorded, performed))
         affected = () if self._diverged or not divergences else self._dependents(planned, recorded, performed)
@@ -137,6 +136,13 @@ class StepRunner:
             dependents=affected,
             duration_ms=(time.perf_counter() - begin) * 1000,
         )
+
+    async def _show(self, planned: PlannedStep, performed: Performed) -> None:
+        """Let those who asked for it see what was performed, and look at the pages."""
+        for watch in self._options.watchers:
+            watch(planned, performed)
+        for look in self._options.lookers:
+            await look(planned, self._worker.session)
 
     def newly_failed(self) -> tuple[FailedRequest, ...] | None:
         """Return the requests that failed since this was asked before; None where nobody can tell."""

@@ -24,13 +24,14 @@ if TYPE_CHECKING:
     from eikon_engine.fix.missions.watched_replay import Tested
     from eikon_engine.trace.bundle import Bundle
     from eikon_engine.trace.dom.tree import PageSnapshot
-    from eikon_engine.trace.observation import Observation
+    from eikon_engine.trace.observation import Observation, StoredItem
 
 Look: TypeAlias = "dict[str, str]"
 """What is to be seen of an element, by what it is: `text`, `attribute …`, `class …`, `state …`."""
 
 ABSENT: Final = "(absent)"
 GONE: Final = "gone"
+_COOKIE: Final = "cookie "
 _GIVES_LATER: Final = frozenset({"checkbox", "combobox", "listbox", "option", "radio", "searchbox", "slider"}) | {
     "spinbutton",
     "switch",
@@ -47,36 +48,54 @@ class _Moment:
     then: PageSnapshot | None
     now: PageSnapshot | None
     seen: Observation | None
+    again: Observation | None
+    """What a replay of the recording as it was saw; None where there was none, or it did not get so far."""
+    databases: tuple[frozenset[str], frozenset[str]] | None
+    """Names of databases that the replay of the recording, and that of today, found; None where one did not look."""
 
 
-def other_doing(bundle: Bundle, tested: Tested, mended: Mended) -> str | None:
-    """Say in what a mended element does something else, or that nothing shows it; None if it does the same."""
-    moments = list(_moments(bundle, tested, mended.page))
+def other_doing(bundle: Bundle, tested: Tested, mended: Mended, again: Tested | None) -> str | None:
+    """Say in what a mended element does something else, or that nothing shows it; None if it does the same.
+
+    `again` is a replay of the recording as it was: a value that changes from run to run is no difference, and databases
+    are compared with it, as no recording holds them. None where the recording cannot be replayed by itself.
+    """
+    moments = list(_moments(bundle, tested, mended.page, again))
     place = next((number for number, each in enumerate(moments) if each.step.id == mended.step), None)
     if place is None or moments[place].seen is None:
         return None  # the replay ended before it, for a reason of its own
+    if again is not None and moments[place].again is None:
+        return "the recording as it was does not replay as far as it; `eikon certify` tells why"
     before = moments[place - 1] if place else None
     return (
         _inside(mended, before, moments[place:])
         or _kept(before, moments[place])
+        or _databases(before, moments[place])
         or _unwitnessed(mended, before, moments[place:])
     )
 
 
-def _moments(bundle: Bundle, tested: Tested, page: int) -> Iterator[_Moment]:
-    outcomes = {(each.id, step.sequence): step for each in tested.outcome.subgoals for step in each.steps}
+def _moments(bundle: Bundle, tested: Tested, page: int, again: Tested | None) -> Iterator[_Moment]:
+    seen, seen_again = _seen(tested), {} if again is None else _seen(again)
     for attempt, step in positions(bundle.trace):
         place = (attempt.id, step.sequence)
         if not isinstance(step, ActionTrace) or step.observation is None:
             continue
         known = next((each for each in step.observation.pages if each.page == page), None)
-        done = outcomes.get(place)
+        databases = (None if again is None else again.databases.get(place), tested.databases.get(place))
         yield _Moment(
             step=step,
             then=None if known is None else load_page(bundle.dom, known),
             now=tested.pages.get(place, {}).get(page),
-            seen=done.observation if done is not None and done.kind == "action" else None,
+            seen=seen.get(place),
+            again=seen_again.get(place),
+            databases=None if databases[0] is None or databases[1] is None else (databases[0], databases[1]),
         )
+
+
+def _seen(tested: Tested) -> dict[tuple[str, int], Observation | None]:
+    steps = ((each.id, step) for each in tested.outcome.subgoals for step in each.steps)
+    return {(attempt, step.sequence): step.observation for attempt, step in steps if step.kind == "action"}
 
 
 def _inside(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str | None:
@@ -134,17 +153,39 @@ def _kept(before: _Moment | None, here: _Moment) -> str | None:
     assert seen is not None  # noqa: S101 - the caller looked
     wanted = _stored(None if before is None else before.step.observation, then)
     found = _stored(None if before is None else before.seen, seen)
-    if wanted == found or ((then.requests or then.documents) and wanted.keys() == found.keys()):
-        return None
-    names = sorted({name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name)})
-    return f"it has the browser keep something else: {', '.join(names)}"
+    again = wanted if here.again is None else _stored(None if before is None else before.again, here.again)
+    names = {name for name in wanted.keys() | found.keys() if wanted.get(name) == again.get(name)}
+    if then.requests or then.documents:  # what cookies there are, is compared with the page
+        other = {name for name in names if (name in wanted) != (name in found) and not name.startswith(_COOKIE)}
+    else:
+        other = {name for name in names if wanted.get(name) != found.get(name)}
+    other -= _brief(then, seen) - (wanted.keys() & found.keys())
+    return f"it has the browser keep something else: {', '.join(sorted(other))}" if other else None
 
 
 def _stored(before: Observation | None, after: Observation) -> Mapping[str, str]:
-    """Return the items of local and session storage that are new or another one; no cookie, which sites change."""
+    """Return digests of what is kept that is new or another one, by what it is."""
     known = set(() if before is None else before.storage or ())
-    items = (each for each in after.storage or () if each.kind != "cookie" and each not in known)
-    return {f"{each.kind} item {each.name!r}": each.digest for each in items}
+    return {_words(each): each.digest for each in after.storage or () if each not in known}
+
+
+def _brief(*seen: Observation) -> set[str]:
+    """Name cookies that may be gone by the real clock."""
+    return {_words(each) for one in seen for each in one.storage or () if each.is_brief}
+
+
+def _words(item: StoredItem) -> str:
+    return f"{_COOKIE}{item.name!r}" if item.kind == "cookie" else f"{item.kind} item {item.name!r}"
+
+
+def _databases(before: _Moment | None, here: _Moment) -> str | None:
+    """Compare the names of databases, stores and caches that the action made or took away."""
+    if here.databases is None:
+        return None
+    none: frozenset[str] = frozenset()
+    then, now = (none, none) if before is None or before.databases is None else before.databases
+    other = (here.databases[0] ^ then) ^ (here.databases[1] ^ now)
+    return f"it has the browser keep something else: {', '.join(sorted(other))}" if other else None
 
 
 def _unwitnessed(mended: Mended, before: _Moment | None, later: list[_Moment]) -> str | None:

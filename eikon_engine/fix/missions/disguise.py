@@ -1,12 +1,14 @@
 """Errors and logins that come with status 200: the page says so, and the recorded one did not.
 
 A page is judged by what people read on it, in English: phrases of error pages and of sessions that ended, in texts that
-are short enough to be a message; and by a field for a password. What the recorded page had, too, tells nothing.
+are short enough to be a message; and by a field for a password that is shown. What the recorded page had, too, tells
+nothing. Phrases that shops use of bread ("Sorry, sold out") count where something else speaks for an error.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from eikon_engine.trace.dom.stored import load_page
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from eikon_engine.fix.missions.diagnosis import Diagnosis, Diverged
     from eikon_engine.outcome.explanation import Cause
-    from eikon_engine.trace.dom.tree import DomNode, PageSnapshot
+    from eikon_engine.trace.dom.tree import DomNode, FrameSnapshot, PageSnapshot
     from eikon_engine.trace.observation import Observation
 
 Told: TypeAlias = "tuple[Cause, str]"
@@ -27,72 +29,122 @@ Told: TypeAlias = "tuple[Cause, str]"
 LONGEST_MESSAGE: Final = 200
 SAYS_ERROR: Final = re.compile(
     r"\b(?:something|what) went wrong\b|\b(?:internal|unexpected|unknown|server|system|fatal|database) error\b"
-    r"|\ban error (?:has )?occurred\b|^\s*(?:error|oops|sorry)\b|\berror \d{3}\b|^\s*[45]\d\d\s*$|\"errors?\"\s*:"
+    r"|\ban error (?:has )?occurred\b|^\s*(?:error|oops)\b|\berror \d{3}\b|^\s*[45]\d\d\s*$|\"errors?\"\s*:"
     r"|\b(?:service|temporarily|currently) unavailable\b|\bbad gateway\b|\bgateway time-?out\b|\btimed out\b"
     r"|\b(?:page|file|resource) (?:was )?not found\b|\b(?:access|permission) denied\b|\bforbidden\b"
     r"|\btry again later\b|\b(?:under|down for) maintenance\b|\bstack ?trace\b|\btraceback\b|\buncaught\b"
-    r"|\bfailed to \w+|\bcould not be (?:loaded|processed|completed|saved)\b|\bunable to \w+",
+    r"|\bcould not be (?:loaded|processed|completed|saved)\b",
     re.IGNORECASE,
 )
+MAY_SAY_ERROR: Final = tuple(
+    re.compile(each, re.IGNORECASE) for each in (r"^\s*sorry\b", r"\bfailed to \w+", r"\bunable to \w+")
+)
+"""Phrases that take something else: a second one, a place where messages stand, or a page that lost half its texts."""
 SAYS_LOGGED_OUT: Final = re.compile(
     r"\bsession (?:has )?(?:expired|ended|timed out)\b|\bplease (?:log|sign) ?in\b|\b(?:log|sign) ?in again\b"
     r"|\b(?:log|sign) ?in to continue\b|\b(?:logged|signed) out\b|\byou (?:must|need to) (?:log|sign) ?in\b",
     re.IGNORECASE,
 )
 _UNREAD: Final = frozenset({"script", "style", "template", "noscript"})
+_MESSAGE_TAGS: Final = frozenset({"title", "h1", "h2", "h3", "h4", "h5", "h6", "dialog", "output"})
+_MESSAGE_ROLES: Final = frozenset({"alert", "alertdialog", "heading", "status"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text of a page, without white space around it."""
+
+    said: str
+    is_message: bool
+    """Whether it stands where messages do: in the title, a heading, an alert."""
 
 
 def disguised(diagnosis: Diagnosis, diverged: Diverged) -> Told | None:
     """Find a login or an error on the pages of a step that diverged; None where nothing says so."""
-    known = list(_recorded(diagnosis, diverged))
+    before, after = _recorded(diagnosis, diverged)
+    known = (*before, *after)
     pages = diagnosis.tested.pages.get((diverged.attempt, diverged.sequence), {}).values()
     asked = {frame.url for page in pages for frame in page.frames[:1] if _asks_password(page)}
     if asked and not any(_asks_password(each) for each in known):
         return "session-expired", f"{min(asked)} asks for a password, and did not when it was recorded"
-    before = {text for each in known for text in _texts(each)}
-    new = [text for page in pages for text in _texts(page) if text not in before and len(text) <= LONGEST_MESSAGE]
-    return _said(new)
+    read = {text.said for each in known for text in _texts(each)}
+    shown = [text for page in pages for text in _texts(page)]
+    new = [text for text in shown if text.said not in read and len(text.said) <= LONGEST_MESSAGE]
+    wanted = {text.said for each in after for text in _texts(each)}
+    gone = wanted - {text.said for text in shown}
+    return _said(new) or _may_be_said(new, is_emptied=bool(wanted) and 2 * len(gone) >= len(wanted))
 
 
-def _said(texts: Iterable[str]) -> Told | None:
+def _said(texts: Iterable[_Text]) -> Told | None:
     for text in texts:
-        if SAYS_LOGGED_OUT.search(text):
-            return "session-expired", f"the page says {text!r}, and did not when it was recorded"
-        if SAYS_ERROR.search(text):
-            return "site-error", f"the page says {text!r}, and did not when it was recorded"
+        if SAYS_LOGGED_OUT.search(text.said):
+            return "session-expired", _shown(text)
+        if SAYS_ERROR.search(text.said):
+            return "site-error", _shown(text)
     return None
 
 
-def _recorded(diagnosis: Diagnosis, diverged: Diverged) -> Iterator[PageSnapshot]:
-    """Yield the pages as they were recorded before the step and after it."""
+def _may_be_said(texts: Iterable[_Text], *, is_emptied: bool) -> Told | None:
+    """Judge phrases that errors share with other messages, by what else speaks for an error."""
+    found = [(text, phrase) for text in texts for phrase in MAY_SAY_ERROR if phrase.search(text.said)]
+    if not found or not (is_emptied or len(found) > 1 or found[0][0].is_message):
+        return None
+    return "site-error", _shown(found[0][0])
+
+
+def _shown(text: _Text) -> str:
+    return f"the page says {text.said!r}, and did not when it was recorded"
+
+
+def _recorded(diagnosis: Diagnosis, diverged: Diverged) -> tuple[list[PageSnapshot], list[PageSnapshot]]:
+    """Return the pages as they were recorded before the step, and after it."""
     before: Observation | None = None
     for attempt, step in positions(diagnosis.bundle.trace):
         seen = step.observation if isinstance(step, ActionTrace) else None
-        is_it = (attempt.id, step.sequence) == (diverged.attempt, diverged.sequence)
-        for observation in (before, seen) if is_it else ():
-            for page in () if observation is None else observation.pages:
-                snapshot = load_page(diagnosis.bundle.dom, page)
-                if snapshot is not None:
-                    yield snapshot
+        if (attempt.id, step.sequence) == (diverged.attempt, diverged.sequence):
+            return list(_pages(diagnosis, before)), list(_pages(diagnosis, seen))
         before = seen or before
+    return [], []
+
+
+def _pages(diagnosis: Diagnosis, observation: Observation | None) -> Iterator[PageSnapshot]:
+    for page in () if observation is None else observation.pages:
+        snapshot = load_page(diagnosis.bundle.dom, page)
+        if snapshot is not None:
+            yield snapshot
 
 
 def _asks_password(page: PageSnapshot) -> bool:
-    nodes = (node for frame in page.frames for node in frame.root.walk())
+    nodes = (node for frame in page.frames for node, is_shown, _ in _seen(frame) if is_shown)
     return any(node.tag == "input" and (node.attribute("type") or "").lower() == "password" for node in nodes)
 
 
-def _texts(page: PageSnapshot) -> Iterator[str]:
-    """Yield the title of a page and its texts, without white space around them."""
+def _texts(page: PageSnapshot) -> Iterator[_Text]:
+    """Yield the title of a page and its texts; hidden ones, too, as nobody tells `display: contents` from them."""
     for frame in page.frames:
-        yield from _read(frame.root)
+        for node, _, is_place in _seen(frame):
+            if node.text is not None and node.text.strip():
+                yield _Text(" ".join(node.text.split()), is_message=is_place)
 
 
-def _read(root: DomNode) -> Iterator[str]:
-    waiting = [root]
+def _seen(frame: FrameSnapshot) -> Iterator[tuple[DomNode, bool, bool]]:
+    """Yield each node that may be read, whether it is shown, and whether it stands where messages do.
+
+    Where a snapshot does not tell what is hidden, everything is shown.
+    """
+    flips = set(frame.extras.flips or ())
+    waiting = [(frame.root, True, False, True)]
+    number = -1
     while waiting:
-        node = waiting.pop()
-        if node.text is not None and node.text.strip():
-            yield " ".join(node.text.split())
-        if node.tag not in _UNREAD:
-            waiting.extend(reversed((*(node.shadow or ()), *node.children)))
+        node, parent_shown, is_place, is_read = waiting.pop()
+        number += 1
+        is_shown = parent_shown != (number in flips)
+        is_place = is_place or _is_message_place(node)
+        is_read = is_read and node.tag not in _UNREAD
+        if is_read:
+            yield node, is_shown, is_place
+        waiting.extend((each, is_shown, is_place, is_read) for each in reversed((*(node.shadow or ()), *node.children)))
+
+
+def _is_message_place(node: DomNode) -> bool:
+    return node.tag in _MESSAGE_TAGS or node.attribute("role") in _MESSAGE_ROLES

@@ -20,6 +20,7 @@ from eikon_engine.fix.missions.skill_answers import other_answers
 from eikon_engine.fix.missions.trial import try_on_a_copy
 from eikon_engine.fix.missions.watched_replay import (
     SHOWN_OTHERWISE,
+    options_of_recording,
     options_of_test,
     replay_to_the_first_loss,
 )
@@ -106,7 +107,7 @@ async def _mend(way: Way, diagnosis: Diagnosis) -> None:
         way.proposals.append(proposed)
         way.mended = None
         left = await try_on_a_copy(way)
-    _demand_same_doing(way)
+    await _demand_same_doing(way)
     _demand_same_answers(way)
 
 
@@ -121,11 +122,19 @@ def _demand_same_deed(way: Way, diagnosis: Diagnosis) -> None:
             raise Refused(message)
 
 
-def _demand_same_doing(way: Way) -> None:
-    """Make sure of what no comparison of whole pages sees: what a mended element makes of itself, and that it does."""
-    for each in way.elements if way.compared is not None else ():
-        assert way.compared is not None  # noqa: S101 - looked at in the line before
-        why = other_doing(way.bundle, way.compared, each)
+async def _demand_same_doing(way: Way) -> None:
+    """Make sure of what no comparison of whole pages sees: what a mended element makes of itself, and that it does.
+
+    The recording is replayed once more as it was: that shows what it kept in databases, and what changes with each run.
+    """
+    if way.compared is None or not way.elements:
+        return
+    again: Tested | None = None
+    if not way.keeps_network:
+        way.options.progress("replaying the old recording for what it had the browser keep")
+        again = await replay_to_the_first_loss(way.bundle, options_of_recording(way.options))
+    for each in way.elements:
+        why = other_doing(way.bundle, way.compared, each, again)
         if why is not None:
             message = f"the element that was proposed for {each.step} is not shown to be the recorded one: {why}"
             raise Refused(message)

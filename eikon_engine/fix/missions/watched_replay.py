@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.browser.databases import kept_by_name
 from eikon_engine.errors import ReplayDivergenceError
 from eikon_engine.replay import ReplayEngine, ReplayOptions
 from eikon_engine.replay.control import Halt, Proceed
@@ -15,6 +16,7 @@ from eikon_engine.trace.serializer import TRACE_FILE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from eikon_engine.browser.session import Session
     from eikon_engine.browser.worker import Performed
     from eikon_engine.fix.missions.options import RepairOptions
     from eikon_engine.outcome.divergence import Layer
@@ -55,6 +57,8 @@ class Tested:
     outcome: ReplayOutcome
     pages: Mapping[tuple[str, int], Mapping[int, PageSnapshot]] = field(default_factory=dict, repr=False)
     """Snapshots by attempt and sequence, then by page, as they were after the step."""
+    databases: Mapping[tuple[str, int], frozenset[str]] = field(default_factory=dict)
+    """Names of databases, their stores and caches by attempt and sequence, as they were after the step."""
 
 
 async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tested:
@@ -65,10 +69,14 @@ async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tes
     """
     halting = HaltWhereLost()
     pages: dict[tuple[str, int], Mapping[int, PageSnapshot]] = {}
+    databases: dict[tuple[str, int], frozenset[str]] = {}
 
     def watch(step: PlannedStep, performed: Performed) -> None:
         if performed.sight is not None:
             pages[step.subgoal.id, step.step.sequence] = performed.sight.snapshots
+
+    async def look(step: PlannedStep, session: Session) -> None:
+        databases[step.subgoal.id, step.step.sequence] = await kept_by_name(session)
 
     with tempfile.TemporaryDirectory(prefix="eikon-fix-") as folder:
         engine = ReplayEngine(
@@ -80,6 +88,7 @@ async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tes
                 controller=halting,
                 readers=(halting.read,),
                 watchers=(watch,),
+                lookers=(look,),
             )
         )
         try:
@@ -87,7 +96,7 @@ async def replay_to_the_first_loss(bundle: Bundle, chosen: ReplayOptions) -> Tes
         except ReplayDivergenceError:
             assert engine.last_run is not None  # noqa: S101 - it diverged, so it ran
             outcome = engine.last_run.outcome
-    return Tested(outcome=outcome, pages=pages)
+    return Tested(outcome=outcome, pages=pages, databases=databases)
 
 
 def options_of_test(options: RepairOptions) -> ReplayOptions:
@@ -96,10 +105,15 @@ def options_of_test(options: RepairOptions) -> ReplayOptions:
     if options.against == "live":
         return replace(plain, network="live", base_urls=options.base_urls, storage_state=options.storage_state)
     if options.against == "recording":
-        return replace(plain, network="sealed")
+        return options_of_recording(options)
     if options.against.is_dir() or options.against.name == TRACE_FILE:
         return replace(plain, network="sealed", answers=options.against)
     return replace(plain, network="sealed", har=options.against)
+
+
+def options_of_recording(options: RepairOptions) -> ReplayOptions:
+    """Return how the mission is replayed with its own recorded network."""
+    return replace(_plain(options), network="sealed")
 
 
 def options_of_comparison(options: RepairOptions, recorded: Path, masks: tuple[Mask, ...]) -> ReplayOptions:

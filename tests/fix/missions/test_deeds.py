@@ -44,6 +44,8 @@ class Seen:
     requests: tuple[str, ...] = ()
     more: tuple[tuple[str, str], ...] = ()
     section: str = "card"
+    cookie: str = ""
+    databases: frozenset[str] = frozenset()
 
     @property
     def page(self) -> PageSnapshot:
@@ -57,7 +59,9 @@ class Seen:
 
     def observation(self, store: BlobStore) -> Observation:
         """Return it as it is recorded."""
-        kept = (StoredItem(kind="local", place=URL, name="cart", digest=self.kept),) if self.kept else ()
+        kept: tuple[StoredItem, ...] = ()
+        kept += (StoredItem(kind="local", place=URL, name="cart", digest=self.kept),) if self.kept else ()
+        kept += (StoredItem(kind="cookie", place="shop.test/", name="c", digest=self.cookie),) if self.cookie else ()
         frames = (FrameObservation(path="", url=URL, digest=frame_digest(self.page.main)),)
         page = PageObservation(page=0, url=URL, title="", frames=frames, snapshot=store_snapshot(store, self.page))
         return Observation(pages=(page,), storage=kept, requests=self.requests)
@@ -68,8 +72,13 @@ class Seen:
         return f"html > body > section#{self.section} > button#{self.id}"
 
 
-def other(folder: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> str | None:
-    """Compare a press that was recorded with one of today: the page before it and after it, each."""
+def other(
+    folder: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen], again: tuple[Seen, ...] | None = None
+) -> str | None:
+    """Compare a press that was recorded with one of today: the page before it and after it, each.
+
+    `again` is what a replay of the recording saw: if left out, what was recorded.
+    """
     store = BlobStore(folder)
     actions = (
         ActionTrace(id="open", sequence=1, action=Reload(), result=OK, observation=then[0].observation(store)),
@@ -79,17 +88,24 @@ def other(folder: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> str 
     )
     recorded = trace(subgoal_traces=(subgoal("do", actions_taken=actions),))
     attempt = recorded.subgoal_traces[0].id
+    bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
+    replays = [replayed(attempt, store, shown) for shown in (now, then if again is None else again)]
+    return other_doing(bundle, replays[0], mended(then[0], now[0]), replays[1])
+
+
+def replayed(attempt: str, store: BlobStore, shown: tuple[Seen, ...]) -> watched_replay.Tested:
+    """Return a replay that saw this."""
+    numbered = list(enumerate(shown, start=1))
     steps = tuple(
         SimpleNamespace(kind="action", sequence=number, observation=seen.observation(store))
-        for number, seen in enumerate(now, start=1)
+        for number, seen in numbered
     )
     done = SimpleNamespace(id=attempt, steps=steps)
-    tested = watched_replay.Tested(
+    return watched_replay.Tested(
         outcome=cast("ReplayOutcome", SimpleNamespace(subgoals=(done,))),  # all that is looked at
-        pages={(attempt, number): {0: seen.page} for number, seen in enumerate(now, start=1)},
+        pages={(attempt, number): {0: seen.page} for number, seen in numbered},
+        databases={(attempt, number): seen.databases for number, seen in numbered},
     )
-    bundle = Bundle(root=folder, trace=recorded, dom=store, files=store)
-    return other_doing(bundle, tested, mended(then[0], now[0]))
 
 
 def mended(then: Seen, now: Seen) -> Mended:
@@ -119,6 +135,17 @@ STORE: Final = Seen("Store", id="store")
             "keep something else: local item",
         ),
         ((SAVE, Seen("Save", kept="1")), (STORE, STORE), "keep something else: local item"),
+        (
+            (SAVE, Seen("Save", cookie="1")),
+            (STORE, Seen("Store", id="store", cookie="2")),
+            "keep something else: cookie 'c'",
+        ),
+        ((SAVE, Seen("Save", cookie="1")), (STORE, STORE), "keep something else: cookie 'c'"),
+        (
+            (SAVE, Seen("Save", databases=frozenset({"cache bread"}))),
+            (STORE, Seen("Store", id="store", databases=frozenset({"cache wine"}))),
+            "keep something else: cache bread, cache wine",
+        ),
         ((SAVE, SAVE), (STORE, STORE), "nothing shows what it does: its name and text differ"),
         ((SAVE, SAVE), (Seen("Save", section="news"),) * 2, "nothing shows what it does: its ancestors differ"),
         ((SAVE, Seen("Saved")), (STORE, Seen("Saved", id="store")), "nothing shows what it does"),
@@ -142,6 +169,11 @@ def test_another_deed_or_none_is_told(
             (SAVE, Seen("Save", kept="1", requests=("GET /key",))),
             (STORE, Seen("Store", id="store", kept="2", requests=("GET /key",))),
         ),
+        ((SAVE, Seen("Save", cookie="1")), (STORE, Seen("Store", id="store", cookie="1"))),
+        (
+            (SAVE, Seen("Save", cookie="1", requests=("GET /key",))),
+            (STORE, Seen("Store", id="store", cookie="2", requests=("GET /key",))),
+        ),
         (
             (SAVE, Seen("Saved", beside="Done", more=(("class", "on"),))),
             (Seen("Store", more=(("class", "new"),)), Seen("Saved", beside="Done", more=(("class", "new on"),))),
@@ -152,6 +184,21 @@ def test_another_deed_or_none_is_told(
 def test_the_same_deed_is_enough(tmp_path: Path, then: tuple[Seen, Seen], now: tuple[Seen, Seen]) -> None:
     """A request, a change elsewhere, what is kept (of a site, by its name alone); or nothing but another id."""
     assert other(tmp_path, then, now) is None
+
+
+def test_a_value_that_changes_from_run_to_run_is_no_difference(tmp_path: Path) -> None:
+    """The replay of the recording shows it: another cookie comes of the recorded element, too."""
+    then = (SAVE, Seen("Save", cookie="1", beside="Done"))
+    now = (STORE, Seen("Store", id="store", cookie="2", beside="Done"))
+
+    assert other(tmp_path, then, now, again=(SAVE, Seen("Save", cookie="3", beside="Done"))) is None
+
+
+def test_a_recording_that_does_not_replay_says_nothing_of_databases(tmp_path: Path) -> None:
+    """So nobody knows whether the element that is proposed makes the same ones."""
+    shown = (STORE, Seen("Store", id="store", beside="Done"))
+
+    assert "does not replay as far as it" in (other(tmp_path, (SAVE, shown[1]), shown, again=(SAVE,)) or "")
 
 
 def test_content_of_an_element_is_compared_with_the_page() -> None:

@@ -26,6 +26,10 @@ ORDER = "<h1>Cart</h1><form method=post action={action}><button id=go>Order</but
 LOGIN = "<h1>Cart</h1><form method=post action=/enter><input type=password><button id=go>Order</button></form>"
 FOLLOW = "<h1>People</h1><button id={who} onclick=\"this.textContent='Following {who}'\">Follow {who}</button>"
 
+STOCK = """<h1>Shop</h1><p id=out></p><button id={id} onclick="out.textContent='Added'; caches.open('{what}');
+const asked = indexedDB.open('shop');
+asked.onupgradeneeded = () => asked.result.createObjectStore('{what}')">Add</button>"""
+
 
 @pytest.fixture
 def site() -> Iterator[PageSite]:
@@ -69,6 +73,20 @@ def test_a_likely_element_is_not_taken_for_the_recorded_one(site: PageSite, tmp_
     assert report.status == "refused"
     assert "becomes text 'Following Rob' today" in report.refusal
     assert not (tmp_path / "mended").exists()
+
+
+def test_an_element_that_makes_another_database_is_another_one(site: PageSite, tmp_path: Path) -> None:
+    """No recording holds the names of stores and caches: the old one is replayed to see them."""
+    put(site, "/", STOCK.format(id="go", what="bread"))
+    bundle = recorded(site, tmp_path / "click", "#go")
+    put(site, "/", STOCK.format(id="go2", what="wine"))
+
+    report = repair(bundle)
+
+    made = (f'{kind} "{what}"{place}' for kind, place in (("cache", ""), ("store", ' of IndexedDB "shop"'))
+            for what in ("bread", "wine"))  # fmt: skip
+    assert report.status == "refused"
+    assert f"keep something else: {', '.join(made)}" in report.refusal
 
 
 @pytest.mark.parametrize(

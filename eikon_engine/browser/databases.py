@@ -1,0 +1,62 @@
+"""What else a browser keeps for sites: the names of IndexedDB databases, of the stores in them, and of caches."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.browser.clean import clean
+from eikon_engine.browser.frames import frame_tree
+
+if TYPE_CHECKING:
+    from playwright.async_api import Frame
+
+    from eikon_engine.browser.session import Session
+
+ANSWER_S: Final = 5.0
+"""Wall time within which a document tells: one that deletes a database lets nobody open it."""
+_READ: Final = """async () => {
+  const stores = name => new Promise(tell => {
+    const asked = indexedDB.open(name);
+    asked.onupgradeneeded = () => asked.transaction.abort();  // it was deleted meanwhile: none is made
+    asked.onerror = event => { event.preventDefault(); tell([]); };
+    asked.onsuccess = () => {
+      const names = [...asked.result.objectStoreNames];
+      asked.result.close();
+      tell(names);
+    };
+  });
+  const found = [];
+  try {
+    for (const { name } of await indexedDB.databases()) {
+      found.push(`IndexedDB ${JSON.stringify(name)}`);
+      for (const store of await stores(name)) {
+        found.push(`store ${JSON.stringify(store)} of IndexedDB ${JSON.stringify(name)}`);
+      }
+    }
+  } catch {}  // a document that may not keep anything
+  try {
+    for (const name of await caches.keys()) found.push(`cache ${JSON.stringify(name)}`);
+  } catch {}
+  return found;
+}"""
+
+
+async def kept_by_name(session: Session) -> frozenset[str]:
+    """Name the databases, stores and caches of the documents that are open; the next action finds them as they were."""
+    frames = [frame for _, page in session.ledger.open_pages() for _, frame in frame_tree(page.main_frame)]
+    told = await asyncio.gather(*(_of_document(frame) for frame in frames))
+    await session.rest.quiesce()
+    return frozenset(clean(session, each) for some in told for each in some)
+
+
+async def _of_document(frame: Frame) -> list[str]:
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            return [str(each) for each in await frame.evaluate(_READ)]
+    except Error:
+        return []  # the document is going
+    except TimeoutError:
+        return ["something that cannot be read"]
