@@ -10,7 +10,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.trace.secret_names import SHORTEST, is_password_name, is_secret_name
+from eikon_engine.fix.secret_variables import is_secret_variable
+from eikon_engine.trace.secret_names import SHORTEST, is_password_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,7 +28,7 @@ class KnownSecrets:
         self._names = {
             spelling.encode(errors="surrogateescape"): f"<{name}>".encode()
             for name, value in sorted(environ.items())
-            if len(value) >= _shortest(name) and is_secret_name(name)
+            if len(value) >= _shortest(name) and is_secret_variable(name)
             for spelling in _spellings(value)
         }
         values = sorted(self._names, key=lambda each: (-len(each), each))
