@@ -37,10 +37,10 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     stdout, stderr = (BoundedOutput(report.with_name(name)) for name in ("stdout.txt", "stderr.txt"))
     given = os.environ if environ is None else environ
     cwd, surroundings, secrets = order.tree / order.cwd, _surroundings(given, order), KnownSecrets(given)
-    command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
+    reporting = with_report(order.command, report, cwd=cwd, environ=surroundings)
     with stdout, stderr, _hiding(stdout, secrets) as to_stdout, _hiding(stderr, secrets) as to_stderr:
         program = Program(
-            arguments=(SHELL, "-c", command),
+            arguments=(SHELL, "-c", reporting or order.command),
             cwd=cwd,
             environ=surroundings,
             timeout_seconds=order.timeout_seconds,
@@ -63,6 +63,7 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
         stdout=_stream(f"{order.folder}/stdout.txt", stdout),
         stderr=_stream(f"{order.folder}/stderr.txt", stderr),
         junit_xml=f"{order.folder}/{_JUNIT}" if report.is_file() else None,
+        report_asked=reporting is not None,
     )
 
 
