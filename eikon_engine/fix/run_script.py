@@ -36,7 +36,7 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     report = order.session / order.folder / _JUNIT
     stdout, stderr = (BoundedOutput(report.with_name(name)) for name in ("stdout.txt", "stderr.txt"))
     given = os.environ if environ is None else environ
-    cwd, surroundings, secrets = order.tree / order.cwd, _surroundings(given, order), KnownSecrets(given)
+    cwd, surroundings, secrets = order.tree / order.cwd, _surroundings(given, order), KnownSecrets(given, order.command)
     reporting = with_report(order.command, report, cwd=cwd, environ=surroundings)
     with stdout, stderr, _hiding(stdout, secrets) as to_stdout, _hiding(stderr, secrets) as to_stderr:
         program = Program(

@@ -78,7 +78,7 @@ class Session:
         """Begin with a note; `hold_session` makes the folder."""
         self.folder = folder
         self._note = note
-        self._secrets = KnownSecrets(os.environ)
+        self._secrets = KnownSecrets(os.environ, note.command)
         self._write_note()
 
     @property
@@ -199,7 +199,7 @@ def read_session(folder: Path) -> SessionNote:
     try:
         return SessionNote.model_validate_json(path.read_bytes())
     except OSError as error:
-        message = f"{path}: wanted the session of a debug loop, found none ({error.strerror}); correct the path"
+        message = f"{path}: wanted the session of a debug loop, found none ({error.strerror}); restore the file"
         raise SessionError(message) from error
     except ValidationError as error:
         first = error.errors()[0]
