@@ -13,7 +13,7 @@ from pydantic import Field
 
 from eikon_engine.completions.append import ClientOnDemand
 from eikon_engine.completions.debug_options import debugging
-from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient
+from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, demand_address
 from eikon_engine.fix.appliers.by_kind import choose_applier
 from eikon_engine.fix.loop_options import MAX_CYCLES, TIMEOUT_SECONDS, LoopOptions
 from eikon_engine.fix.run_loop import debug_loop
@@ -53,6 +53,8 @@ def run_loop(choice: LoopChoice, debug: DebugChoice) -> TaskResult:
     Raises:
         EikonError: it could not begin; see `debug_loop`.
     """
+    demand_address("--base-url", choice.base_url)
+    applier = _applier(choice)
     options = LoopOptions(
         test_cmd=choice.test_cmd,
         target_files=choice.target_files,
@@ -72,7 +74,7 @@ def run_loop(choice: LoopChoice, debug: DebugChoice) -> TaskResult:
 
         responses = held.enter_context(debugging(debug, live=live))
         client = ClientOnDemand(live) if responses is None else responses.client
-        return debug_loop(options, client=client, applier=_applier(choice))
+        return debug_loop(options, client=client, applier=applier)
 
 
 def conclude(result: TaskResult, *, as_json: bool) -> int:

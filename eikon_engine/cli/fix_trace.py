@@ -12,7 +12,7 @@ import click
 
 from eikon_engine.completions.append import ClientOnDemand
 from eikon_engine.completions.debug_options import debugging
-from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient
+from eikon_engine.completions.openai_client import MODEL_VARIABLE, URL_VARIABLE, OpenAIClient, demand_address
 from eikon_engine.errors import FixRefusedError
 from eikon_engine.fix.missions.options import RUNS, RepairOptions, read_against
 from eikon_engine.fix.missions.render import render_repair
@@ -56,6 +56,7 @@ def fix_trace(choice: TraceChoice, debug: DebugChoice) -> RepairReport:
     Raises:
         EikonError: see `repair_trace`.
     """
+    demand_address("--model-url", choice.model_url)
     with ExitStack() as held:
         options = RepairOptions(
             against=read_against(choice.against),

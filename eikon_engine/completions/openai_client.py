@@ -183,7 +183,17 @@ def _library() -> ModuleType:
     return openai
 
 
-def _shown(base_url: str) -> str:
+def demand_address(option: str, base_url: str | None) -> None:
+    """Make sure that an option that was given names a server, before anything is done with it.
+
+    Raises:
+        UsageError: it is no address of HTTP.
+    """
+    if base_url is not None:
+        _shown(base_url, option)
+
+
+def _shown(base_url: str, told_by: str = URL_VARIABLE) -> str:
     """Return an address as messages show it: without a password, and without a query."""
     try:
         parts = urlsplit(base_url)
@@ -191,7 +201,8 @@ def _shown(base_url: str) -> str:
     except ValueError:
         parts, host, port = urlsplit(""), None, None
     if parts.scheme not in {"http", "https"} or not host:
-        message = f"{URL_VARIABLE}: wanted an address that begins with http:// or https://, found another; correct it"
+        found = repr(base_url) if re.fullmatch(r"[\w.:/-]*", base_url) else "another"  # may hold a password
+        message = f"{told_by}: wanted an address that begins with http:// or https://, found {found}; correct it"
         raise UsageError(message)
     name = f"[{host}]" if ":" in host else host
     return f"{parts.scheme}://{name}{f':{port}' if port is not None else ''}{parts.path}"

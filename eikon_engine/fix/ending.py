@@ -113,7 +113,10 @@ def read_ending(session: Path) -> Ending | None:
         return None
     except (OSError, ValidationError) as error:
         found = error.strerror if isinstance(error, OSError) else error.errors()[0]["msg"]
-        message = f"{path}: wanted the change of a tree that was begun, found: {found}; restore the file"
+        message = (
+            f"{path}: wanted the change of a tree that was begun, found: {found}; restore the file, or look for half "
+            f"changed files in the tree, then remove {session}"
+        )
         raise SessionError(message) from error
 
 

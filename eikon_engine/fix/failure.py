@@ -61,6 +61,11 @@ class Analysis(Record):
     other_tests: tuple[str, ...] | None = None
     """Of a run that stopped early: the ids of the tests that ran and did not fail; None where nothing tells them. None
     for any other run."""
+    unproved: tuple[str, ...] | None = None
+    """Ids of failures of before that the report of pytest does not show as passed now; None where none was asked for,
+    or a run that failed left none."""
+    closed_by: tuple[str, ...] = ()
+    """Test runners whose closing line stands in the output: they came to their end."""
     summary: str
     """One line for people."""
 

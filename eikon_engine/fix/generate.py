@@ -29,7 +29,8 @@ def generate_fix(client: CompletionClient, question: FixQuestion, environ: Mappi
         NoReplayDataError: answers come from a recording, which has none for this question.
         ProposalMalformedError: the answer is cut off, or holds neither a fix nor that there is none.
     """
-    completion = client.complete(fix_request(question, KnownSecrets(os.environ if environ is None else environ)))
+    secrets = KnownSecrets(os.environ if environ is None else environ, question.command)
+    completion = client.complete(fix_request(question, secrets))
     if completion.finish_reason in _CUT_OFF:
         message = (
             f"answer of the model: wanted a whole one, found that it ends early ({completion.finish_reason}); "

@@ -17,11 +17,14 @@ def judge(before: Analysis, after: Analysis, run: TestRun) -> Judgement:
     be progress, and may be damage: nobody knows, so the fix is taken back, and told with the next question. So it is
     with a run that did not come to its end, and may not have come to all its failures.
 
+    A run with exit status 0 proves nothing of a test that its report does not tell as passed: the fix may have stopped
+    the run, or had the test skipped.
+
     A run that stops at a failure has tests that it did not come to. One of them that fails now is nothing new; and what
     failed before is only mended if it ran. Where nothing tells which tests ran, that is said.
     """
     if after.passed:
-        return "passed"
+        return "unproved" if after.unproved else "passed"
     old, new = before.failing, after.failing
     broken = [_had_run(failure, before) for failure in new if not _is_known(failure, old)]
     mended = [_runs(failure, after) for failure in old - new]
@@ -49,9 +52,11 @@ def _had_run(failure: str, before: Analysis) -> bool | None:
 
 def _runs(failure: str, after: Analysis) -> bool | None:
     """Say whether a test ran without failing; of a module that could not be read, any test shows that it can be."""
-    if not after.stopped_early:
-        return True
     if any(each.startswith(f"{failure}::") for each in after.failing):
+        return True
+    if after.unproved is not None:
+        return failure not in after.unproved
+    if not after.stopped_early:
         return True
     others = after.other_tests
     return None if others is None else any(each == failure or each.startswith(f"{failure}::") for each in others)

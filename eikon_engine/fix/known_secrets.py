@@ -1,6 +1,7 @@
-"""Values of the environment that are secrets by their names, told by these wherever they would be told.
+"""Secrets of the environment and of a test command, told by the names of their variables wherever they would be told.
 
-Tests inherit the environment, and may print it; what they print is shown to a model, and kept.
+Tests inherit the environment, and may print it; what they print is shown to a model, and kept. A variable is a secret
+by its name, or holds an address with a password.
 """
 
 from __future__ import annotations
@@ -9,12 +10,16 @@ import html
 import json
 import re
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote, quote_plus, unquote
 
-from eikon_engine.trace.secret_names import SHORTEST, is_password_name, is_secret_name
+from eikon_engine.fix.secret_variables import is_secret_variable, settings_in
+from eikon_engine.trace.secret_names import SHORTEST, is_password_name, looks_random
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+_PASSWORD_IN_ADDRESS: Final = re.compile(r"\w://[^\s/?#@:]*:(?P<password>[^\s/?#]+)@")
+"""Source: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1"""
 _SHORTEST_PASSWORD: Final = 6
 """Characters of a password below which it is a word of any text, as others are below `SHORTEST`."""
 
@@ -22,13 +27,13 @@ _SHORTEST_PASSWORD: Final = 6
 class KnownSecrets:
     """Put names in the place of secret values."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        """Take the variables whose names say that they are secret, unless they are too short to be looked for."""
+    def __init__(self, environ: Mapping[str, str], command: str = "") -> None:
+        """Take the variables of an environment, and those that a command sets, which are secret and long enough."""
         self._names = {
-            spelling.encode(errors="surrogateescape"): f"<{name}>".encode()
-            for name, value in sorted(environ.items())
-            if len(value) >= _shortest(name) and is_secret_name(name)
-            for spelling in _spellings(value)
+            spelling.encode(errors="surrogateescape"): told.encode()
+            for name, value in (*sorted(environ.items()), *settings_in(command))
+            for secret, told in _secrets(name, value)
+            for spelling in _spellings(secret)
         }
         values = sorted(self._names, key=lambda each: (-len(each), each))
         self._longest = len(values[0]) if values else 0
@@ -77,12 +82,28 @@ class HidingStream:
         self._waiting = b""
 
 
+def _secrets(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """Yield what must not be told of a variable, and what is told in its place.
+
+    There may be several addresses, as those of MongoDB. A password in one is looked for elsewhere only if it looks
+    drawn by chance: `postgres` is a word of any text.
+    """
+    if is_secret_variable(name) and len(value) >= _shortest(name):
+        yield value, f"<{name}>"
+    for found in _PASSWORD_IN_ADDRESS.finditer(value):
+        whole = found["password"]
+        for password in {whole, unquote(whole), whole.partition("@")[0]}:
+            yield f":{password}@", f":<{name}>@"
+            if looks_random(password):
+                yield password, f"<{name}>"
+
+
 def _shortest(name: str) -> int:
     return _SHORTEST_PASSWORD if is_password_name(name) else SHORTEST
 
 
 def _spellings(value: str) -> tuple[str, ...]:
-    """Write a value as Python, JSON and XML do."""
+    """Write a value as Python, JSON, XML and addresses do."""
     return (
         value,
         repr(value)[1:-1],
@@ -90,6 +111,8 @@ def _spellings(value: str) -> tuple[str, ...]:
         json.dumps(value, ensure_ascii=False)[1:-1],
         html.escape(value),
         html.escape(value, quote=False),
+        quote(value.encode(errors="surrogateescape"), safe=""),
+        quote_plus(value.encode(errors="surrogateescape")),
     )
 
 

@@ -87,6 +87,7 @@ class DebugLoop:
         self._options = options
         self._base = self._kept = ground.copy.take()
         self._analysis: Analysis | None = None
+        self._failed: frozenset[str] = frozenset()
         self._project: ProjectAtFirst | None = None
         self._pending: _Pending | None = None
         self._attempts: list[Attempt] = []
@@ -134,7 +135,7 @@ class DebugLoop:
                 demand_usable(run, ground.session, options)
             self._look_for_own_files(run)
         with self._log.at(ANALYZE.name):
-            output = TestOutput(run=run, session=ground.session, tree=ground.copy.root)
+            output = TestOutput(run=run, session=ground.session, tree=ground.copy.root, failed_before=self._failed)
             analysis = self._tasks.perform(ANALYZE, output)
             self._log.tell(f"{ANALYZE.name}: {analysis.summary}")
         return run, analysis
@@ -157,19 +158,35 @@ class DebugLoop:
         """Keep the pending fix if it helped, else take it back; return whether the tests passed."""
         pending, self._pending = self._pending, None
         if pending is None or self._analysis is None:
-            self._analysis = analysis
+            self._hold(analysis)
             return run.passed
         judgement = judge(self._analysis, analysis, run)
         is_kept = judgement in {"passed", "helped"}
         self._log.note(pending.cycle, verification=Verification(judgement=judgement, rolled_back=not is_kept))
         if is_kept:
-            self._kept, self._analysis = pending.state, analysis
+            self._warn_of_lost_ends(self._analysis, analysis)
+            self._kept = pending.state
+            self._hold(analysis)
         else:
             self._attempts.append(Attempt(cycle=pending.cycle, diff=pending.diff, outcome=_outcome(analysis)))
             self._log.tell(f"the fix of cycle {pending.cycle} is taken back: {_REASONS[judgement]}")
         if judgement == "unclear":
             self._warn(_UNCLEAR)
-        return run.passed
+        return judgement == "passed"
+
+    def _hold(self, analysis: Analysis) -> None:
+        """Take over what the tests say of the state that is kept; whatever failed once has to pass at the end."""
+        self._analysis = analysis
+        self._failed |= analysis.failing
+
+    def _warn_of_lost_ends(self, before: Analysis, after: Analysis) -> None:
+        """Warn where a runner came to its end before the fix, and does not say so with it."""
+        lost = [each for each in before.closed_by if each not in after.closed_by]
+        if lost:
+            self._warn(
+                f"with the fix, the output lacks the closing line of {listed(tuple(lost))} that it had: the fix may "
+                "have stopped the tests; look at the difference and at the output"
+            )
 
     def _try_fix(self) -> None:
         """Propose a fix for the first failure, and apply it to the copy."""
@@ -251,6 +268,7 @@ _REASONS: Final = {
     "helped": "",
     "no_help": "it did not help",
     "broke_more": "something else fails with it",
+    "unproved": "what failed before did not run and pass",
     "unclear": "pytest stopped early, and does not tell which tests ran: nobody knows whether it helped",
 }
 _UNCLEAR: Final = (

@@ -35,12 +35,12 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
     """
     report = order.session / order.folder / _JUNIT
     stdout, stderr = (BoundedOutput(report.with_name(name)) for name in ("stdout.txt", "stderr.txt"))
-    given = os.environ if environ is None else environ
-    cwd, surroundings, secrets = order.tree / order.cwd, _surroundings(given, order), KnownSecrets(given)
-    command = with_report(order.command, report, cwd=cwd, environ=surroundings) or order.command
+    given, cwd = os.environ if environ is None else environ, order.tree / order.cwd
+    surroundings, secrets = _surroundings(given, order), KnownSecrets(given, order.command)
+    reporting = with_report(order.command, report, cwd=cwd, environ=surroundings)
     with stdout, stderr, _hiding(stdout, secrets) as to_stdout, _hiding(stderr, secrets) as to_stderr:
         program = Program(
-            arguments=(SHELL, "-c", command),
+            arguments=(SHELL, "-c", reporting or order.command),
             cwd=cwd,
             environ=surroundings,
             timeout_seconds=order.timeout_seconds,
@@ -50,8 +50,7 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
         try:
             ended = run_in_group(program)
         except OSError as error:
-            stderr.write(f"{order.command}: {error.strerror or error}\n".encode())
-            ended = Ended(ending="not_started", exit_status=None, signal=None, seconds=0.0)
+            ended = _not_started(order.command, stderr, error)
     _hide_in(report, secrets)
     return TestRun(
         command=order.command,
@@ -63,7 +62,13 @@ def run_script(order: ScriptRun, environ: Mapping[str, str] | None = None) -> Te
         stdout=_stream(f"{order.folder}/stdout.txt", stdout),
         stderr=_stream(f"{order.folder}/stderr.txt", stderr),
         junit_xml=f"{order.folder}/{_JUNIT}" if report.is_file() else None,
+        report_asked=reporting is not None,
     )
+
+
+def _not_started(command: str, stderr: BoundedOutput, error: OSError) -> Ended:
+    stderr.write(f"{command}: {error.strerror or error}\n".encode())
+    return Ended(ending="not_started", exit_status=None, signal=None, seconds=0.0)
 
 
 @contextmanager

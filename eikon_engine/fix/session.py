@@ -78,8 +78,8 @@ class Session:
         """Begin with a note; `hold_session` makes the folder."""
         self.folder = folder
         self._note = note
-        self._secrets = KnownSecrets(os.environ)
-        self._write(SESSION_FILE, note.model_dump_json(indent=1))
+        self._secrets = KnownSecrets(os.environ, note.command)
+        self._write_note()
 
     @property
     def note(self) -> SessionNote:
@@ -94,7 +94,7 @@ class Session:
             "step": step,
         }
         self._note = self._note.model_copy(update=changes)
-        self._write(SESSION_FILE, self._note.model_dump_json(indent=1))
+        self._write_note()
 
     def keep_cycle(self, record: CycleRecord) -> None:
         """Write what is known of a cycle so far."""
@@ -115,6 +115,11 @@ class Session:
         self._write(RESULT_FILE, result.model_dump_json(indent=1))
         self._write(SUMMARY_FILE, summary)
         self.stand(state=result.notes.outcome)
+
+    def _write_note(self) -> None:
+        """Write where the loop stands; the places are as they are, since a change that is cut off is mended by them."""
+        told = self._note.model_copy(update={"command": self._secrets.hide(self._note.command)})
+        write_whole(self.folder / SESSION_FILE, told.model_dump_json(indent=1).encode(errors="surrogateescape"))
 
     def _write(self, name: str, text: str) -> None:
         """Write a file without secrets of the environment, but for differences, which have to fit the files."""
@@ -194,7 +199,7 @@ def read_session(folder: Path) -> SessionNote:
     try:
         return SessionNote.model_validate_json(path.read_bytes())
     except OSError as error:
-        message = f"{path}: wanted the session of a debug loop, found none ({error.strerror}); correct the path"
+        message = f"{path}: wanted the session of a debug loop, found none ({error.strerror}); restore the file"
         raise SessionError(message) from error
     except ValidationError as error:
         first = error.errors()[0]

@@ -55,6 +55,8 @@ class TestOutput:
     """Folder that the paths in `run` are relative to."""
     tree: Path
     """Root of the copy in which tests ran; its absolute path stands in no result."""
+    failed_before: frozenset[str] = frozenset()
+    """Ids of the failures of earlier runs, of which is asked whether they are mended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

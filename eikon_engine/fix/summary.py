@@ -77,6 +77,7 @@ _JUDGED = {
     "no_help": "it did not help, and is taken back",
     "broke_more": "something else fails with it, so it is taken back",
     "unclear": "pytest stopped early and does not tell which tests ran, so nobody knows whether it helped; taken back",
+    "unproved": "what failed before did not run and pass, so it is taken back",
 }
 
 

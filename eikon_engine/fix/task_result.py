@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from eikon_engine.errors import EikonError
 
 Outcome: TypeAlias = Literal["success", "max_cycles", "error"]
-Judgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more", "unclear"]
+Judgement: TypeAlias = Literal["passed", "helped", "no_help", "broke_more", "unclear", "unproved"]
 """What the next test run says of a fix; only one that passed or helped is kept."""
 
 

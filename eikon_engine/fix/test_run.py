@@ -42,6 +42,8 @@ class TestRun(Record):
     stderr: Stream
     junit_xml: str | None = None
     """Path of the report inside the session folder, where the command wrote one."""
+    report_asked: bool = False
+    """Whether the command was made to write one, so that a run without it was stopped."""
 
     @property
     def passed(self) -> bool:

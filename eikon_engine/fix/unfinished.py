@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.errors import EikonError, OutputError, TreeChangedError
+from eikon_engine.errors import EikonError, OutputError, SessionError, TreeChangedError
 from eikon_engine.fix.ending import ENDING_FILE, Ending, forget_ending, read_ending, remove_waiting, standing, take_back
 from eikon_engine.fix.session import DIFF_FILE, is_alive, mark_session, read_session
 from eikon_engine.trace.whole_file import cannot_write
@@ -42,10 +42,20 @@ def settle(session: Path) -> str | None:
 def settle_before(sessions: Path, tree: Path) -> tuple[str, ...]:
     """Settle all changes of one tree that were cut off, before a loop begins there; return what was done.
 
+    A session that cannot be read is told, and passed by: nobody knows which tree it is about, and most are others.
+
     Raises:
         EikonError: one cannot be settled, see `settle`.
     """
-    told = [settle(folder) for folder in _unsettled(sessions) if read_session(folder).tree == str(tree)]
+    told: list[str | None] = []
+    for folder in _unsettled(sessions):
+        try:
+            is_here = read_session(folder).tree == str(tree)
+        except SessionError as error:
+            told.append(_passed_by(folder, error))
+            continue
+        if is_here:
+            told.append(settle(folder))
     return tuple(each for each in told if each is not None)
 
 
@@ -58,6 +68,13 @@ def settle_all(sessions: Path) -> tuple[str, ...]:
         except EikonError as error:
             told.append(error.message)
     return tuple(each for each in told if each is not None)
+
+
+def _passed_by(folder: Path, error: SessionError) -> str:
+    return (
+        f"warning: {folder} was cut off while it changed a tree, and does not tell which: {error.message}; if no file "
+        f"is half changed, remove {folder}"
+    )
 
 
 def _unsettled(sessions: Path) -> list[Path]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import FixError
+from eikon_engine.fix.analysis.closing_line import closed_by
 from eikon_engine.fix.analysis.eikon_outcome import read_outcomes
 from eikon_engine.fix.analysis.node_stack import read_stacks
 from eikon_engine.fix.analysis.output_tail import read_tail
@@ -14,6 +15,7 @@ from eikon_engine.fix.analysis.pytest_verbose import read_ran
 from eikon_engine.fix.analysis.pytest_xml import read_report
 from eikon_engine.fix.analysis.python_traceback import read_tracebacks
 from eikon_engine.fix.analysis.steady import WORKER, steady
+from eikon_engine.fix.analysis.unproved import told, unproved
 from eikon_engine.fix.failure import Analysis
 from eikon_engine.trace.bundle_path import inside
 from eikon_engine.trace.wording import counted
@@ -43,12 +45,12 @@ def analyse(output: TestOutput) -> Analysis:
         BundlePathError: its path leads out of the session.
     """
     run = output.run
-    if run.passed:
-        return Analysis(passed=True, first=None, summary="passed: exit status 0")
     session = tuple((each, "<session>") for each in {output.session.absolute(), output.session.resolve()})
     places = Places(tree=output.tree, cwd=output.tree / run.cwd, others=session)
     stdout, stderr = (steady(_text(output.session, each.file), places) for each in (run.stdout, run.stderr))
     report = _report(output, places)
+    if run.passed:
+        return _passed(output, report, closed_by(f"{stdout}\n{stderr}"))
     failures = _in_order(_failures(run, report, places, (stdout, stderr)))
     stopped_early = STOPPED_EARLY.search(stdout) is not None
     first, *others = _distinct(failures) or (read_tail(run, stdout, stderr),)
@@ -59,8 +61,19 @@ def analyse(output: TestOutput) -> Analysis:
         unlisted=tuple(dict.fromkeys(each.id for each in others[MOST_FAILURES - 1 :])),
         stopped_early=stopped_early,
         other_tests=_ran(report, stdout) if stopped_early else None,
+        unproved=unproved(output.failed_before, report) if run.report_asked and report is not None else None,
+        closed_by=closed_by(f"{stdout}\n{stderr}"),
         summary=_summary(run, first, 1 + len(others)),
     )
+
+
+def _passed(output: TestOutput, report: Report | None, runners: tuple[str, ...]) -> Analysis:
+    """Describe a run with exit status 0; with a report that is asked for, what failed before has to be in it."""
+    left: tuple[str, ...] | None = None
+    if output.run.report_asked:
+        left = tuple(sorted(output.failed_before)) if report is None else unproved(output.failed_before, report)
+    summary = told(left, report) if left else "passed: exit status 0"
+    return Analysis(passed=True, first=None, unproved=left, closed_by=runners, summary=summary)
 
 
 def _report(output: TestOutput, places: Places) -> Report | None:

@@ -33,6 +33,13 @@ class Report:
     """In the order in which they happened."""
     others: tuple[str, ...]
     """Ids of the tests that ran, or were skipped, and did not fail."""
+    skipped: frozenset[str] = frozenset()
+    """Those of the others that were skipped, or failed as they are expected to."""
+
+    @property
+    def passed(self) -> frozenset[str]:
+        """Return the ids of the tests that ran and passed."""
+        return frozenset(self.others) - self.skipped
 
 
 def read_report(path: Path, places: Places) -> Report | None:
@@ -50,7 +57,9 @@ def read_report(path: Path, places: Places) -> Report | None:
     failures = tuple(_failure(case, each, places) for case, found in cases for each in found)
     names = dict.fromkeys(steady(_node_id(case, places), places) for case, found in cases if not found)
     failing = {each.id for each in failures}
-    return Report(failures=failures, others=tuple(name for name in names if name not in failing))
+    others = tuple(name for name in names if name not in failing)
+    skipped = frozenset(steady(_node_id(case, places), places) for case, _ in cases if case.find("skipped") is not None)
+    return Report(failures=failures, others=others, skipped=skipped.intersection(others))
 
 
 def _failure(case: Element, found: Element, places: Places) -> TestFailure:

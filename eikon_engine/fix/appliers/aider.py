@@ -51,6 +51,14 @@ class AiderApplier:
     environ: Mapping[str, str] | None = None
     """The surroundings it runs in; those of this process if left out."""
 
+    def demand_installed(self) -> None:
+        """Make sure that the program is here, before anything is spent on a fix.
+
+        Raises:
+            AiderMissingError: it is not.
+        """
+        self._program(os.environ if self.environ is None else self.environ)
+
     def apply(self, fix: Fix, tree: Path, targets: tuple[str, ...]) -> Application:
         """Have a fix applied; whatever goes wrong, the files are as they were.
 
@@ -82,13 +90,7 @@ class AiderApplier:
     def _run(self, fix: TextFix, tree: Path, files: tuple[str, ...]) -> str:
         given = os.environ if self.environ is None else self.environ
         environ = aider_surroundings(given, tree, self.asked)
-        program = shutil.which(self.command, path=environ.get("PATH"))
-        if program is None:
-            message = (
-                f"--applier aider: wanted the program {self.command!r} on PATH, found none; install it with "
-                "'pip install aider-install && aider-install', or use --applier blocks"
-            )
-            raise AiderMissingError(message)
+        program = self._program(environ)
         with tempfile.TemporaryDirectory(prefix="eikon-aider-") as name:
             scratch = Path(name)
             message_file = scratch / "message.md"
@@ -97,6 +99,16 @@ class AiderApplier:
                 message_file, scratch, model=self.asked.arguments(given), has_git=(tree / ".git").exists()
             )
             return self._finish([program, *options, *files], tree, environ)
+
+    def _program(self, environ: Mapping[str, str]) -> str:
+        program = shutil.which(self.command, path=environ.get("PATH"))
+        if program is None:
+            message = (
+                f"--applier aider: wanted the program {self.command!r} on PATH, found none; install it with "
+                "'pip install aider-install && aider-install', or use --applier blocks"
+            )
+            raise AiderMissingError(message)
+        return program
 
     def _finish(self, command: list[str], tree: Path, environ: dict[str, str]) -> str:
         """Run it in a group of its own, which ends as a whole; return the end of what it said."""

@@ -13,11 +13,17 @@ if TYPE_CHECKING:
 
 
 def choose_applier(name: Literal["blocks", "aider"], *, model: str | None, base_url: str | None) -> Applier:
-    """Return an applier; one that asks a model itself asks the one that is asked for fixes."""
+    """Return an applier; one that asks a model itself asks the one that is asked for fixes.
+
+    Raises:
+        AiderMissingError: its program is not installed.
+    """
     match name:
         case "blocks":
             return BlocksApplier()
         case "aider":
-            return AiderApplier(asked=AskedModel(model=model, base_url=base_url))
+            aider = AiderApplier(asked=AskedModel(model=model, base_url=base_url))
+            aider.demand_installed()
+            return aider
         case _:
             assert_never(name)

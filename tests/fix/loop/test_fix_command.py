@@ -93,6 +93,40 @@ def test_what_goes_wrong_is_one_line(
     assert line in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "status", "line"),
+    [
+        (
+            ("--base-url", "notaurl"),
+            2,
+            "eikon: --base-url: wanted an address that begins with http:// or https://, found 'notaurl'; correct it",
+        ),
+        (
+            ("--base-url", "ftp://u:pw@h"),
+            2,
+            "eikon: --base-url: wanted an address that begins with http:// or https://, found another; correct it",
+        ),
+        (("--applier", "aider"), 78, "eikon: --applier aider: wanted the program 'aider' on PATH, found none; "),
+    ],
+)
+@pytest.mark.usefixtures("project")
+def test_what_is_not_here_is_told_before_any_test_runs(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...],
+    status: int,
+    line: str,
+) -> None:
+    """Nothing is run, nobody is asked, and no session is begun."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    assert fix("loop", "--test-cmd", FAILS, *arguments) == status
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(line)
+    assert not (tmp_path / "sessions").exists()
+
+
 def test_a_loop_replays_with_the_server_gone(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

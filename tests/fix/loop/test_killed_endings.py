@@ -170,6 +170,23 @@ def test_files_that_somebody_changed_since_are_left_alone(half: Path) -> None:
     assert len(settle_all(half)) == 1
 
 
+@pytest.mark.parametrize("note_text", [None, "{}"])
+def test_a_session_that_cannot_be_read_stops_no_loop_in_other_trees(tmp_path: Path, note_text: str | None) -> None:
+    """It is told with the folder to remove, and stays; nobody knows which tree it is about."""
+    broken = tmp_path / "sessions" / "20200101T000000-aaaaaa"
+    write(broken, {"ending.json": "{}"} | ({} if note_text is None else {"session.json": note_text}))
+    write(tmp_path / "shop", {"a.py": "A = 1\n"})
+    told: list[str] = []
+
+    options = LoopOptions(test_cmd="true", cwd=tmp_path / "shop", sessions=tmp_path / "sessions", tell=told.append)
+    result = debug_loop(options, client=EchoClient())
+
+    assert result.status == "COMPLETE"
+    assert told[0].startswith(f"warning: {broken} was cut off while it changed a tree, and does not tell which")
+    assert told[0].endswith(f"remove {broken}")
+    assert (broken / "ending.json").exists()
+
+
 def test_a_change_under_way_is_left_to_its_process(half: Path) -> None:
     """Only what nobody does any more is taken back."""
     before = state(half / SHOP)

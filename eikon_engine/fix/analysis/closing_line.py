@@ -1,0 +1,27 @@
+"""The lines by which test runners say that they came to their end."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_LINES: Final = {
+    "pytest": r"(?:=+ )?\d+ (?:passed|failed|errors?|skipped|xfailed|xpassed)(?:, \d+ [a-z]+)*\b.*",
+    "unittest": r"Ran \d+ tests?\b.*",
+    "node --test": r"(?:# |\u2139 )tests \d+",
+    "jest": r"Tests: +\d+ .*",
+    "vitest": r" *Tests +\d+ (?:passed|failed|skipped)\b.*",
+    "mocha": r" *\d+ passing\b.*",
+    "cargo test": r"test result: .*",
+    "TAP": r"1\.\.\d+",
+}
+"""What each prints at the end of a run, passed or failed.
+
+Source: the output of pytest 8, Python 3.12, Node 22, jest 29, vitest 3, mocha 11, cargo 1.80; https://testanything.org
+"""
+_CLOSING: Final = {name: re.compile(rf"^{line}$", re.MULTILINE) for name, line in _LINES.items()}
+
+
+def closed_by(text: str) -> tuple[str, ...]:
+    """Name the runners whose closing line stands in an output."""
+    return tuple(name for name, line in _CLOSING.items() if line.search(text))

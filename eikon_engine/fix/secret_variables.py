@@ -1,0 +1,60 @@
+"""Which variables of an environment are secrets by their names.
+
+Names of fields in web pages are another matter: `pwd` is a password there, and the working folder here.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from eikon_engine.trace.secret_names import is_secret_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_PLAIN: Final = frozenset(
+    {"PWD", "OLDPWD", "DESKTOP_SESSION", "GDMSESSION", "SESSION_MANAGER", "SESSIONNAME", "TOKENIZERS_PARALLELISM"}
+)
+"""Names that shells, desktops and libraries have given to what is no secret.
+
+Source: https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap08.html, https://www.x.org/releases/current/doc/libSM/xsmp.html,
+https://huggingface.co/docs/tokenizers
+"""
+_PLAIN_BEGINNING: Final = re.compile(r"(?:XDG|DBUS)_SESSION_")
+"""Source: https://www.freedesktop.org/software/systemd/man/latest/pam_systemd.html"""
+_PLACE: Final = re.compile(r"_(?:SOCK|SOCKET|FILE|DIR|PATH|HOME)$")
+"""What ends the name of a place, which others tell where to find a secret: SSH_AUTH_SOCK, PASSWORD_STORE_DIR."""
+
+
+_SETTING: Final = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.+)", re.DOTALL)
+_WORKED_OUT: Final = re.compile(r"\$\w+|\$\{\w+\}|\$\(.*\)|`.*`", re.DOTALL)
+"""A value that a shell works out, which tells nothing."""
+
+
+def is_secret_variable(name: str) -> bool:
+    """Say whether the value of an environment variable is a secret."""
+    upper = name.upper()
+    if upper in _PLAIN or _PLAIN_BEGINNING.match(upper) or _PLACE.search(upper):
+        return False
+    return is_secret_name(name)
+
+
+def settings_in(command: str) -> Iterator[tuple[str, str]]:
+    """Yield name and value of each word of a command that sets a variable: for a program, by `env`, or by `export`."""
+    for word in _words(command):
+        found = _SETTING.fullmatch(word)
+        if found is not None and not _WORKED_OUT.fullmatch(found["value"]):
+            yield found["name"], found["value"]
+
+
+def _words(command: str) -> list[str]:
+    """Take a command apart as a shell does; one with a quote that is left open is taken apart at blanks."""
+    lexer = shlex.shlex(command, posix=True, punctuation_chars=";&|()<>")
+    lexer.whitespace_split = True
+    lexer.commenters = ""
+    try:
+        return list(lexer)
+    except ValueError:
+        return command.split()

@@ -1,0 +1,106 @@
+"""Which values of the environment are secrets, and where they stand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from eikon_engine.fix.known_secrets import KnownSecrets
+from eikon_engine.fix.secret_variables import is_secret_variable, settings_in
+from eikon_engine.fix.session import read_session
+from tests.fix.loop.looping import bench
+from tests.fix.loop.projects import PYTEST, make_project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PWD", "OLDPWD", "SSH_AUTH_SOCK", "XDG_SESSION_ID", "XDG_SESSION_TYPE", "SESSION_MANAGER"),
+        *("DBUS_SESSION_BUS_ADDRESS", "TOKENIZERS_PARALLELISM", "PASSWORD_STORE_DIR", "PASSWD_FILE", "HOME"),
+    ],
+)
+def test_places_and_desktops_are_no_secrets(name: str) -> None:
+    """Their values stand in paths that everybody sees."""
+    assert not is_secret_variable(name)
+
+
+@pytest.mark.parametrize("name", ["DB_PASSWORD", "OPENAI_API_KEY", "MYSQL_PWD", "SESSION_SECRET", "GITHUB_TOKEN"])
+def test_passwords_and_keys_are_secrets(name: str) -> None:
+    """What has the name of a secret, and not that of a place, is one."""
+    assert is_secret_variable(name)
+
+
+def test_a_session_names_its_tree_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change that was cut off is taken back by that name, whatever variable has it for a value."""
+    project = make_project(tmp_path / "shop", {"a.py": "A = 1\n"})
+    monkeypatch.setenv("PWD", str(project))
+    monkeypatch.setenv("SHOP_TOKEN", str(project.parent))
+
+    with bench(tmp_path) as seat:
+        seat.loop(project, test_cmd=f"true {project.parent}")
+
+    note = read_session(seat.session)
+    assert (note.tree, note.command) == (str(project), "true <SHOP_TOKEN>")
+    assert note.copy_root.startswith(str(seat.sessions))
+
+
+@pytest.mark.parametrize(
+    ("command", "settings"),
+    [
+        ("API_KEY=sk-1 LANG=C python -m pytest", [("API_KEY", "sk-1"), ("LANG", "C")]),
+        ("export A='x y';pytest", [("A", "x y")]),
+        ('(cd a&&env B="q=r" pytest --k=v)', [("B", "q=r")]),
+        ("A=$B C=${D} E=$(cat f) F=`g` pytest", [("E", "$")]),
+        ("A='open pytest", [("A", "'open")]),
+        ("pytest", []),
+    ],
+)
+def test_a_command_tells_what_it_sets(command: str, settings: list[tuple[str, str]]) -> None:
+    """Words of a shell that set a variable, but for what the shell works out."""
+    assert list(settings_in(command)) == settings
+
+
+@pytest.mark.parametrize(
+    ("value", "printed", "told"),
+    [
+        (
+            "postgres://u:s3cr3tpassw0rd@h/db",
+            "s3cr3tpassw0rd of postgres://u:s3cr3tpassw0rd@h",
+            "<V> of postgres://u:<V>@h",
+        ),
+        ("postgres://postgres:postgres@h", "postgres://postgres:postgres@h", "postgres://postgres:<V>@h"),
+        ("redis://:a%40b@h", "redis://:a%40b@h is :a@b@", "redis://:<V>@h is :<V>@"),
+        ("mongodb://u:one@h:1,u:two@i:2/db", "u:one@h", "u:<V>@h"),
+        ("http://localhost:8080/a@b", "http://localhost:8080/a@b", "http://localhost:8080/a@b"),
+    ],
+)
+def test_a_password_in_an_address_is_a_secret(value: str, printed: str, told: str) -> None:
+    """Whatever the variable is called; what is a word of any text is hidden in addresses alone."""
+    assert KnownSecrets({"V": value}).hide(printed) == told
+
+
+def test_a_secret_is_found_in_the_spelling_of_addresses() -> None:
+    """Also one that is not UTF-8."""
+    known = KnownSecrets({"DB_PASSWORD": "it is/12", "A_TOKEN": "\udcff1234567"})
+
+    assert known.hide("it%20is%2F12 it+is%2F12 %FF1234567") == "<DB_PASSWORD> <DB_PASSWORD> <A_TOKEN>"
+
+
+def test_secrets_of_the_command_reach_neither_model_nor_session(tmp_path: Path) -> None:
+    """The command is told with the name in the place of the value, in the session and in the question."""
+    test = "import os\n\n\ndef test_it():\n    assert os.environ['API_KEY'] == ''\n"
+    project = make_project(tmp_path / "shop", {"test_env.py": test})
+
+    with bench(tmp_path, "NO FIX FOUND: none") as seat:
+        seat.loop(project, test_cmd=f"API_KEY=sk-livesecret99887766 {PYTEST}")
+
+    files = {each.name: each.read_text(encoding="utf-8") for each in seat.session.rglob("*") if each.is_file()}
+    asked = str(seat.model.asked[0].body)
+    assert [name for name, text in files.items() if "livesecret99887766" in text] == []
+    assert "API_KEY=<API_KEY> python" in files["session.json"]
+    assert "API_KEY=<API_KEY> python" in asked
+    assert "livesecret" not in asked
