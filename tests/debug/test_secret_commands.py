@@ -78,6 +78,23 @@ def test_no_file_has_what_pages_were_given_inside_of_something(told: Session, va
     assert (len(list(told.folder.rglob("cp_*"))) > 0, written) == (True, [])
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        pytest.param("'p\"w\\\\d é&1'", id="single"),
+        pytest.param('"p\\"w\\\\d é&1"', id="double"),
+        pytest.param('`p"w\\\\d é&1`', id="template"),
+        pytest.param("'p\"w\\\\d \\u00e9&1'", id="ascii"),
+    ],
+)
+def test_a_secret_is_known_as_javascript_spells_it(told: Session, typed: str) -> None:
+    """With backslashes before what would end a text, and for what is not ASCII."""
+    said = told.good("eval", typed)
+
+    assert commands(told)[-1]["expression"].startswith(typed[0] + "{{eikon-secret:ESC")
+    assert said.splitlines()[0] == '"{{eikon-secret:ESC}}"'
+
+
 def test_what_was_spelt_otherwise_is_hidden_in_what_it_comes_to(told: Session) -> None:
     """Whatever JavaScript makes of it."""
     said = told.good("eval", f"'{GIVEN[:4]}' + '{GIVEN[4:]}'")
@@ -103,6 +120,24 @@ def test_what_can_only_be_a_secret_is_refused(told: Session, words: tuple[str, .
     assert found in said.err
     assert "--secret NAME=VALUE" in said.err
     assert commands(told) == before
+
+
+def test_a_secret_in_a_selector_is_put_back_before_it_is_looked_for(told: Session) -> None:
+    """By `locate` and breakpoints; and that it is a secret makes no password of the field."""
+    told.good("eval", f"document.body.insertAdjacentHTML('beforeend', '<input id=in-{SHORT}>')")
+
+    said = [
+        told.good("locate", f"#in-{SHORT}"),
+        told("locate", f"#in-{SHORT}[").err,
+        told.good("breakpoint", "add", "selector", f"#in-{SHORT}"),
+        told.good("branch", "insert", "fill", f"#in-{SHORT}", "roses", "--name", "searched"),
+        told.good("switch", "main"),
+        told.good("breakpoint", "clear"),
+    ]
+
+    assert "1 element" in said[0]
+    assert "#in-{{eikon-secret:PIN}}[" in said[1]
+    assert not [each for each in said if SHORT in each]
 
 
 def test_a_field_that_a_page_shows_as_one_for_passwords_is_known(told: Session) -> None:
