@@ -83,12 +83,12 @@ async def matches_anywhere(session: Session, selector: str) -> tuple[Matches, ..
 async def _ask(session: Session, frame: Frame, selector: str, page: int) -> Matches | None:
     from playwright.async_api import Error
 
-    path = frame_path(frame)
+    path, in_clear = frame_path(frame), session.restorer.restore(selector.encode()).decode()
     if session.ledger.is_leaving(frame.page):
         return None
     try:
         async with asyncio.timeout(ANSWER_S):
-            answer = await frame.locator(selector).evaluate_all(own_script("bind.js"), {"every": SHOWN})
+            answer = await frame.locator(in_clear).evaluate_all(own_script("bind.js"), {"every": SHOWN})
     except TimeoutError as error:
         message = f"page {page} has not answered within {ANSWER_S:.0f} s"
         raise ActionError(message) from error
@@ -98,7 +98,8 @@ async def _ask(session: Session, frame: Frame, selector: str, page: int) -> Matc
             raise BrowserDiedError(message) from error
         if re.search(WENT_AWAY, error.message):
             return None
-        raise translate(error, f"looking for {selector}") from error
+        refused = translate(error, f"looking for {selector}")
+        raise type(refused)(session.redactor_for(selector).text(refused.message)) from error
     return _read(session, answer, page, path)
 
 

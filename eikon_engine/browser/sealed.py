@@ -296,7 +296,7 @@ class SealedTraffic:
         cookies = cookies_on_the_way(exchange, self._now_s) if hops else ()
         headers: HeaderPairs = (*cookies, *lasting(response.headers, self._now_s), *denied(exchange, response))
         if hops and route.request.resource_type in FETCHES:
-            target = self._now.session.restorer.restore(response.url.encode()).decode()
+            target = self._now.session.put_back(response.url.encode()).decode()
             headers = with_own_header(headers, REDIRECTED_HEADER, target)
         if not exchange.pieces or route.request.resource_type != "fetch":
             await self._fulfill(route, response.status, headers, self._body(exchange, response))
@@ -321,7 +321,7 @@ class SealedTraffic:
         """
         session = self._now.session
         request = route.request
-        target = session.restorer.restore(redirected_to(exchange).encode()).decode()
+        target = session.put_back(redirected_to(exchange).encode()).decode()
         frame = frame_of(request)
         if frame is not None and stays_in_document(frame, target):
             frame = None
@@ -372,7 +372,7 @@ class SealedTraffic:
             return b""
         came = (live.take_body(exchange) for live in self._made)
         body = next((each for each in came if each is not None), None)
-        return self._now.session.restorer.restore(self._recording.body(response.body) if body is None else body)
+        return self._now.session.put_back(self._recording.body(response.body) if body is None else body)
 
     @property
     def _now_s(self) -> float:

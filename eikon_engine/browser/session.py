@@ -18,7 +18,7 @@ from eikon_engine.browser.worker_script import worker_script
 from eikon_engine.errors import TraceFieldError
 from eikon_engine.redact.found import FoundSecrets
 from eikon_engine.redact.memory import DigestMemory
-from eikon_engine.trace.redaction import Redactor
+from eikon_engine.trace.redaction import MARK_START, Redactor, secrets_named_in
 from eikon_engine.trace.relocated_redaction import redactor_for
 from eikon_engine.trace.secret_text import Secrets
 from eikon_engine.trace.stand_ins import StandIns
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 
     from playwright.async_api import Browser, BrowserContext, Page, Request
+    from pydantic import JsonValue
 
     from eikon_engine.browser.arrivals import DevTools
     from eikon_engine.browser.traffic import Traffic
@@ -59,7 +60,7 @@ class SessionOptions:
     """Session storage of the first page to begin with, by origin."""
     secrets: Secrets = field(default_factory=Secrets)
     kept_secrets: frozenset[str] = frozenset()
-    """Names of the secrets that are kept out of everything from the start; others from the moment they are typed."""
+    """Names of the secrets that are kept out of everything from the start; others from when pages are given them."""
     scripts: bool = True
     """Whether pages may run JavaScript."""
     languages: tuple[str, ...] = ()
@@ -133,10 +134,33 @@ class Session:
             name = next(name for name in names if name not in taken)
             self.secrets = Secrets({**self.secrets.values, name: text})
             self.restorer = Redactor(self.secrets.values, self.redactor.stand_ins)
-        if name not in self.kept:
-            self.kept |= {name}
-            kept = {each: self.secrets.values[each] for each in self.kept}
-            self.redactor = redactor_for(kept, self.urls, self.redactor.stand_ins)
+        self._keep({name})
+
+    def put_back(self, data: bytes) -> bytes:
+        """Return what pages are given, values in it: those are kept out of everything from now on."""
+        self._keep(secrets_named_in(data.decode(errors="replace")) if MARK_START in data else ())
+        return self.restorer.restore(data)
+
+    def put_back_texts(self, value: JsonValue) -> JsonValue:
+        """Return a JSON value for pages, see `put_back`."""
+        self._keep(secrets_named_in(json.dumps(value)))
+        return self.restorer.restore_texts(value)
+
+    def redactor_for(self, asked: str) -> Redactor:
+        """Return what tells of a question to pages: it knows the secrets that `asked` names, beside those kept out.
+
+        A question changes nothing, so that what pages show before it and after it reads the same.
+        """
+        return redactor_for(self._values(self.kept.union(secrets_named_in(asked))), self.urls, self.redactor.stand_ins)
+
+    def _keep(self, names: Iterable[str]) -> None:
+        kept = self.kept.union(names) & self.secrets.values.keys()
+        if kept != self.kept:
+            self.kept = kept
+            self.redactor = redactor_for(self._values(kept), self.urls, self.redactor.stand_ins)
+
+    def _values(self, names: Iterable[str]) -> dict[str, str]:
+        return {name: self.secrets.values[name] for name in names if name in self.secrets.values}
 
     def find_secrets(self, rules: RedactionRules, key: bytes, known: Iterable[FoundSecret] = ()) -> FoundSecrets:
         """Find secrets in what comes from now on, and replace them as those that are `known`; see `FoundSecrets`."""

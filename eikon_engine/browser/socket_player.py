@@ -202,7 +202,7 @@ class _Playing:
         if isinstance(event, SocketMessage):
             if self._over:
                 return
-            content = session.restorer.restore(self._player.content(event))
+            content = session.put_back(self._player.content(event))
             self._route.send(content if event.binary else content.decode())
         elif isinstance(event, SocketAccepted):
             self._accepted = True

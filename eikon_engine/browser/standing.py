@@ -168,7 +168,7 @@ async def _in_time(asked: Awaitable[object]) -> None:
 async def _run(session: Session, frame: Frame, expression: str) -> Evaluated:
     from playwright.async_api import Error
 
-    restored = session.restorer.restore(expression.encode()).decode()
+    restored = session.put_back(expression.encode()).decode()
     try:
         handle = await frame.evaluate_handle(restored)
         text = await handle.evaluate(_AS_JSON, DEEPEST)

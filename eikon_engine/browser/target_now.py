@@ -41,7 +41,7 @@ async def target_now(session: Session, page: int, target: Target, readiness: Rea
     try:
         seen = await look(shown, _in_clear(session, target), readiness)
     except ActionError as error:
-        return TargetNow(count=0, matches=(), problem=clean(session, error.message))
+        return TargetNow(count=0, matches=(), problem=session.redactor_for(str(target)).text(error.message))
     problem = None
     if seen.count == 0:
         problem = f"{target}: wanted one element, found none"

@@ -229,7 +229,7 @@ class BrowserWorker:
     def _in_clear(self, action: Action) -> Action:
         """Put the values of secrets into texts that hold one among other things."""
         data = action.model_dump(mode="json")
-        restored = self.session.restorer.restore_texts(data)
+        restored = self.session.put_back_texts(data)
         return action if restored == data else type(action).model_validate_json(json.dumps(restored))
 
     def _begin_ms(self, recorded: Observation | Timing | None) -> tuple[float | None, float | None]:

@@ -20,6 +20,7 @@ from eikon_engine.replay.plan import plan_replay
 from eikon_engine.replay.step import StepRunner
 from eikon_engine.replay.steps import replay_step, subgoal_end, subgoal_start
 from eikon_engine.replay.worker_for import worker_in
+from eikon_engine.trace.secret_names import SHORTEST
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -322,11 +323,20 @@ async def open_line(launched: LaunchedBrowser, bundle: Bundle, options: ReplayOp
     plan = plan_replay(bundle, options)
     async with AsyncExitStack() as opening:
         with living(launched.browser):
-            opened = await opening.enter_async_context(worker_in(launched, plan, options))
+            opened = await opening.enter_async_context(worker_in(launched, plan, options, _known(plan, options)))
             line = Line(bundle, plan, options, Place(launched=launched, opened=opened))
             await line.first_look()
         line.closing = opening.pop_all()
     return line
+
+
+def _known(plan: Plan, options: ReplayOptions) -> frozenset[str]:
+    """Name the secrets that no file of a session may have, whatever is run by hand, before pages are given them.
+
+    Short values stand in documents by chance; what was typed in the recording is known from there on, as it was then.
+    """
+    typed = {each.name for each in plan.trace.redaction.typed}
+    return frozenset(name for name, value in options.secrets.items() if len(value) >= SHORTEST and name not in typed)
 
 
 def _steps(plan: Plan) -> tuple[PlannedStep, ...]:

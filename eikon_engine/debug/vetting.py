@@ -57,7 +57,7 @@ class Vetting:
         """
         vetted = named(command, self._redactor)
         target = None if typed_by(vetted) is None else self._target(vetted)
-        if target is not None and (names_password(target.selector) or await self._is_password(target)):
+        if target is not None and await self._is_for_password(target):
             raise password_refused(command.type, target.selector)
         return vetted
 
@@ -70,6 +70,11 @@ class Vetting:
         vetted = self._redactor.text(text)
         demand_no_token("the line", iter([vetted]))
         return vetted
+
+    async def _is_for_password(self, target: Target) -> bool:
+        """Judge a target as it was typed: a placeholder has words of its own."""
+        in_clear = self._redactor.restore(target.selector.encode()).decode()
+        return names_password(in_clear) or await self._is_password(target.model_copy(update={"selector": in_clear}))
 
     def _target(self, command: Command) -> Target | None:
         match command:

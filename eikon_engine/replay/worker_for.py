@@ -79,8 +79,12 @@ async def browser_for(
 
 
 @asynccontextmanager
-async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOptions) -> AsyncIterator[OpenedWorker]:
+async def worker_in(
+    launched: LaunchedBrowser, plan: Plan, options: ReplayOptions, known: frozenset[str] = frozenset()
+) -> AsyncIterator[OpenedWorker]:
     """Open a fresh context in a running browser, with the traffic of the plan and a sink of its own.
+
+    `known` names secrets that are kept out from the start, beside those of the recording.
 
     Raises:
         TraceError: the recorded network or storage state cannot be read.
@@ -88,7 +92,8 @@ async def worker_in(launched: LaunchedBrowser, plan: Plan, options: ReplayOption
     traffic = _traffic(plan, options)
     async with _sink(plan) as sink:
         environment = await _environment(launched, plan.trace.environment, options)
-        session = _session_options(plan, options, environment, sink)
+        chosen = _session_options(plan, options, environment, sink)
+        session = replace(chosen, kept_secrets=chosen.kept_secrets | known)
         name = f"{environment.browser_name} {launched.browser.version} ({launched.binary.kind})"
         opening = (
             open_snapshot_player(launched.browser, session, plan.bundle)

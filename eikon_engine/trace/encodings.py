@@ -17,6 +17,9 @@ ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("json-utf8", lambda value: json.dumps(value, ensure_ascii=False)[1:-1]),
     ("json-html", lambda value: _escape(json.dumps(value)[1:-1], "<>&'", lambda char: f"\\u{ord(char):04x}")),
     ("json-slash", lambda value: json.dumps(value)[1:-1].replace("/", "\\/")),
+    ("js-quote", lambda value: _in_script(value, "'", is_ascii=False)),
+    ("js-quote-ascii", lambda value: _in_script(value, "'", is_ascii=True)),
+    ("js-template", lambda value: _in_script(value, "`", is_ascii=False).replace("${", "\\${")),
     ("html", lambda value: html.escape(value, quote=True)),
     ("html-text", lambda value: html.escape(value, quote=False)),
     ("html-39", lambda value: html.escape(value, quote=True).replace("&#x27;", "&#39;")),
@@ -31,9 +34,15 @@ ENCODINGS: Final[tuple[tuple[str, Callable[[str], str]], ...]] = (
     ("base64", lambda value: base64.b64encode(value.encode()).decode()),
     ("base64-url", lambda value: base64.urlsafe_b64encode(value.encode()).decode()),
 )
-"""As written by: json.dumps, JSON.stringify, Django's json_script, PHP; Python's html, browsers' innerHTML in text,
-Jinja, Go, browsers' innerHTML in attributes; Python's quote_plus, forms of browsers (WHATWG URL, 5.2); RFC 3986,
-encodeURIComponent, Python's quote, browsers' address of a query (WHATWG URL, 1.3)."""
+"""As written by: json.dumps, JSON.stringify, Django's json_script, PHP; people, in single quotes and backquotes of
+JavaScript (ECMA-262, 12.9.4 and 12.9.6); Python's html, browsers' innerHTML in text, Jinja, Go, browsers' innerHTML in
+attributes; Python's quote_plus, forms of browsers (WHATWG URL, 5.2); RFC 3986, encodeURIComponent, Python's quote,
+browsers' address of a query (WHATWG URL, 1.3)."""
+
+
+def _in_script(value: str, quote: str, *, is_ascii: bool) -> str:
+    """Write what stands between quotes of JavaScript that are not those of JSON."""
+    return json.dumps(value, ensure_ascii=is_ascii)[1:-1].replace('\\"', '"').replace(quote, "\\" + quote)
 
 
 def _escape(value: str, characters: str, escape: Callable[[str], str]) -> str:

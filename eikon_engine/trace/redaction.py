@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+MARK_START = b"{{eikon-secret:"
+"""What every placeholder begins with."""
 _MARK = re.compile(r"\{\{eikon-secret:(\w+)(?:\|[^{}|]+)?\}\}")
 _ENCODED_MARK = re.compile(rb"\{\{eikon-secret:(\w+)\|[^{}|]+\}\}")
 
@@ -90,7 +92,7 @@ class Redactor:
     def restore(self, data: bytes) -> bytes:
         """Return recorded bytes with today's values in place of the placeholders, and of stand-ins for them."""
         data = self.stand_ins.restore(data)
-        if b"{{eikon-secret:" not in data or not self._values:
+        if MARK_START not in data or not self._values:
             return data
         return self._mark.sub(lambda found: self._values[found[0]], data)
 

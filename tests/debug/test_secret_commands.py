@@ -14,13 +14,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GIVEN = "hush-hush"
+SHORT = "4711x"
+ESCAPED = 'p"w\\d é&1'
 TOKEN = "ghp_" + "a1B2" * 9
 
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     """Tell a session everything, and let it do it."""
-    options = ("--secret", f"TOKEN={GIVEN}", "--parked", "0", "--timeout", "1")
+    options = (
+        "--secret",
+        f"TOKEN={GIVEN}",
+        "--secret",
+        f"PIN={SHORT}",
+        "--secret",
+        f"ESC={ESCAPED}",
+        "--parked",
+        "0",
+        "--timeout",
+        "1",
+    )
     with session(tmp_path_factory.mktemp("sessions"), *options) as running:
         running.good("step")
         yield running
@@ -44,6 +57,51 @@ def test_a_secret_that_was_given_is_named(told: Session) -> None:
     assert inserted["action"]["text"] == {"secret": "TOKEN"}
 
 
+@pytest.mark.parametrize("value", [GIVEN, SHORT])
+def test_no_file_has_what_pages_were_given_inside_of_something(told: Session, value: str) -> None:
+    """JavaScript, an address, a selector: nothing of it was typed into a field before."""
+    said = [
+        told.good("eval", f"document.title = '{value}'"),
+        told.good("eval", f"localStorage.given = document.body.dataset.given = '{value}'; console.log('{value}')"),
+        told.good("inspect"),
+        told.good("checkpoint", "create", f"kept-{len(value)}"),
+        told.good("branch", "insert", "click", f"#{value}", "--name", f"clicked-{len(value)}"),
+        told("step").out,
+        told.good("switch", "main"),
+        told.good("branch", "insert", "navigate", f"http://127.0.0.1:8642/?q={value}", "--name", f"gone-{len(value)}"),
+        told("step").out,
+        told.good("switch", "main"),
+    ]
+    written = [each for each in told.folder.rglob("*") if each.is_file() and value.encode() in each.read_bytes()]
+
+    assert not [each for each in said if value in each]
+    assert (len(list(told.folder.rglob("cp_*"))) > 0, written) == (True, [])
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        pytest.param("'p\"w\\\\d é&1'", id="single"),
+        pytest.param('"p\\"w\\\\d é&1"', id="double"),
+        pytest.param('`p"w\\\\d é&1`', id="template"),
+        pytest.param("'p\"w\\\\d \\u00e9&1'", id="ascii"),
+    ],
+)
+def test_a_secret_is_known_as_javascript_spells_it(told: Session, typed: str) -> None:
+    """With backslashes before what would end a text, and for what is not ASCII."""
+    said = told.good("eval", typed)
+
+    assert commands(told)[-1]["expression"].startswith(typed[0] + "{{eikon-secret:ESC")
+    assert said.splitlines()[0] == '"{{eikon-secret:ESC}}"'
+
+
+def test_what_was_spelt_otherwise_is_hidden_in_what_it_comes_to(told: Session) -> None:
+    """Whatever JavaScript makes of it."""
+    said = told.good("eval", f"'{GIVEN[:4]}' + '{GIVEN[4:]}'")
+
+    assert said.splitlines()[0] == '"{{eikon-secret:TOKEN}}"'
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -62,6 +120,24 @@ def test_what_can_only_be_a_secret_is_refused(told: Session, words: tuple[str, .
     assert found in said.err
     assert "--secret NAME=VALUE" in said.err
     assert commands(told) == before
+
+
+def test_a_secret_in_a_selector_is_put_back_before_it_is_looked_for(told: Session) -> None:
+    """By `locate` and breakpoints; and that it is a secret makes no password of the field."""
+    told.good("eval", f"document.body.insertAdjacentHTML('beforeend', '<input id=in-{SHORT}>')")
+
+    said = [
+        told.good("locate", f"#in-{SHORT}"),
+        told("locate", f"#in-{SHORT}[").err,
+        told.good("breakpoint", "add", "selector", f"#in-{SHORT}"),
+        told.good("branch", "insert", "fill", f"#in-{SHORT}", "roses", "--name", "searched"),
+        told.good("switch", "main"),
+        told.good("breakpoint", "clear"),
+    ]
+
+    assert "1 element" in said[0]
+    assert "#in-{{eikon-secret:PIN}}[" in said[1]
+    assert not [each for each in said if SHORT in each]
 
 
 def test_a_field_that_a_page_shows_as_one_for_passwords_is_known(told: Session) -> None:

@@ -254,6 +254,24 @@ def test_a_missing_secret_says_how_to_give_it(tmp_path: Path) -> None:
     assert_one_line(done, 78, "--secret PASSWORD=", "EIKON_SECRET_PASSWORD", "--secret-file")
 
 
+@pytest.mark.parametrize("value", ["hunter2hunter", "pin47"])
+def test_a_secret_in_a_selector_is_in_nothing_that_is_told(tmp_path: Path, value: str) -> None:
+    """The browser looks for the value; the error, the events, the outcome and the summary have its name."""
+    bundle = copy_bundle("shop_passing", tmp_path)
+    trace = json.loads((bundle / "trace.json").read_text())
+    actions = trace["subgoal_traces"][0]["actions_taken"]
+    target = next(each["action"] for each in actions if "target" in each["action"])["target"]
+    target |= {"selector": "#{{eikon-secret:PW}}", "identity": None}
+    (bundle / "trace.json").write_text(json.dumps(trace))
+
+    done = run_replay(bundle, tmp_path / "run", "--secret", f"PW={value}")
+
+    written = [each for each in (tmp_path / "run").rglob("*") if each.is_file() and value.encode() in each.read_bytes()]
+    assert done.returncode == 1, done.stderr
+    assert "target-missing: #{{eikon-secret:PW}}" in done.stderr
+    assert (value in done.stdout + done.stderr, written) == (False, [])
+
+
 def test_a_browser_that_is_not_there_is_exit_69(tmp_path: Path) -> None:
     """Name a browser that does not exist."""
     done = run_replay(TRACES / "shop_failing", tmp_path / "run", "--browser-path", str(tmp_path / "none"))
