@@ -10,13 +10,13 @@ import re
 import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import PatchRejectedError
 from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.named_modules import modules_run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -33,6 +33,8 @@ RUNNERS: Final = frozenset(
 """Modules of Python's test runners, and what they import; beside them all that begin with `pytest_`."""
 _INSTALLED: Final = frozenset({"node_modules", "site-packages", "dist-packages"})
 _WORD_END: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
+_SETTINGS: Final = re.compile(r".*\.conf(?:ig)?\.[cm]?[jt]s")
+"""What programs of Node look for. New ones alone are meant: one that is there, `app.config.ts`, may be code."""
 _MOVES: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
 
 
@@ -60,6 +62,8 @@ def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, 
             raise _rejected(file, "a test")
         if _is_named(path, project.command, project.cwd):
             raise _rejected(file, "one that the test command names")
+        if file in made and _SETTINGS.fullmatch(path.name):
+            raise _rejected(file, "new settings, which a test runner may read")
         if _INSTALLED.intersection(path.parts):
             raise _rejected(file, "one of an installed package")
         shadowed = next(iter(_shadowed(path, made, tree)), None)
@@ -73,11 +77,7 @@ def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, 
 def _is_named(path: PurePosixPath, command: str, cwd: str) -> bool:
     """Say whether a command names a file: by its path, by a pattern, or as a module behind `-m`."""
     words = [each for each in _WORD_END.split(command) if each]
-    named = [normpath(f"{cwd}/{each}") for each in words]
-    for flag, module in pairwise(words):
-        if flag == "-m":
-            base = normpath(f"{cwd}/{module.replace('.', '/')}")
-            named += [f"{base}.py", f"{base}/__main__.py"]
+    named = [normpath(f"{cwd}/{each}") for each in (*words, *modules_run(command))]
     if any(fnmatchcase(path.as_posix(), each) for each in named):
         return True
     if _MOVES.isdisjoint(words):

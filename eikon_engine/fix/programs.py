@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.appliers.bounds import is_test
 from eikon_engine.fix.memory.source_files import read_source
+from eikon_engine.fix.named_modules import modules_run
 from eikon_engine.fix.used_files import JAVASCRIPT, PAGES, PYTHON, used_files
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def _run(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset
         text, here = texts.pop()
         folders = {here, cwd, ".", *(normpath(f"{here}/{each}") for each in _MOVE.findall(text))}
         new = {name for word in _PATH.findall(text) for name in _named(word, folders) if name in files} - found
+        new |= {name for path in modules_run(text) for name in _of_module(path, files)} - found
         found |= new
         texts += (
             (read_source(tree, name) or "", PurePosixPath(name).parent.as_posix())
@@ -120,6 +122,11 @@ def _run(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset
             if not _is_code_of_tests(name)
         )
     return frozenset(found)
+
+
+def _of_module(path: str, files: frozenset[str]) -> Iterator[str]:
+    """Yield the files that a module may mean, wherever Python is told to look for it."""
+    yield from (name for name in files if name == path or name.endswith(f"/{path}"))
 
 
 def _is_code_of_tests(name: str) -> bool:

@@ -49,6 +49,7 @@ def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str
         *("tests/test_a.py", "test_a.py", "src/a.test.ts", "tests/data/x.json"),
         *("shop/tests.py", "test.py", "price_test.py", "price_tests.py", "src/a.spec.ts", "a.test.mjs", "a_spec.rb"),
         *("test.sh", "run_tests.sh", "test-a.js", "a-test.js", "PriceTest.java", "spec/a.rb"),
+        *("vite.config.mts", "jest.setup.js", "karma.conf.js", "ava.config.cjs", "src/__mocks__/price.js"),
         *("a/conftest.py", "pytest.ini", "pyproject.toml", "package.json", "Makefile", "sitecustomize.py"),
     ],
 )

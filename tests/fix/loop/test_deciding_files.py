@@ -62,6 +62,16 @@ def test_a_module_of_a_package_may_be_called_as_it_likes(tmp_path: Path) -> None
     weigh(tmp_path, "lib/check.py", command="python check.py")
 
 
+@pytest.mark.parametrize("file", ["new.config.js", "web/runner.conf.cjs", "x.config.mts"])
+def test_new_settings_of_programs_are_not_made(tmp_path: Path, file: str) -> None:
+    """Whatever runner looks for them; one that code imports is code."""
+    write(tmp_path, {"app.config.ts": "", "main.ts": "import './app.config'\n"})
+
+    with pytest.raises(PatchRejectedError, match="new settings"):
+        weigh(tmp_path, file, is_new=True)
+    weigh(tmp_path, "app.config.ts")
+
+
 @pytest.mark.parametrize(
     ("file", "text", "command"),
     [("check.sh", "exit 0", "sh check.sh"), ("unittest.py", "raise SystemExit(0)", "python -m unittest nowhere")],

@@ -68,11 +68,37 @@ def test_what_is_no_source_may_decide(shop: Path, file: str) -> None:
         ("npm test", "tools/run.js"),
         ("sh -c 'cd scripts; sh all.sh'", "scripts/all.sh"),
         ("/usr/bin/make -C ..", "tools/limits.py"),
+        ("python -m tools.check", "tools/check.py"),
+        ("cd tools && python3 -Bm check", "tools/check.py"),
+        ("PYTHONPATH=tools coverage run -m check", "tools/check.py"),
+        ("python -m unittest -v tools.check.Case", "tools/check.py"),
     ],
 )
 def test_what_the_command_comes_to_run_is_followed(shop: Path, command: str, file: str) -> None:
     """From the command to what it reads, and to what that names, also where other files use it."""
     assert file in read_programs(shop, command, "shop" if ".." in command else ".").run
+
+
+def test_what_is_run_as_a_module_is_followed_like_a_file(tmp_path: Path) -> None:
+    """What it imports is what it tests by, as far as nothing else uses it."""
+    texts = {"checks.py": "from rules import demand\nfrom calc import add\n", "rules.py": "", "calc.py": ""}
+    write(tmp_path, {**texts, "tests/test_a.py": "import calc\n", "run.py": "CALL = [python, '-m', 'checks']\n"})
+
+    for command in ("python -m checks", "python checks.py", "python run.py"):
+        programs = read_programs(tmp_path, command, ".")
+        assert programs.role("checks.py") == "one that the test command comes to run"
+        assert programs.role("rules.py") == "one that no other file uses, and may be a program that tests"
+        assert programs.role("calc.py") is None
+
+
+@pytest.mark.parametrize(
+    "command", ["pytest -m shop", "python -m pytest -m shop", "git commit -m shop", "python -m unittest -k shop -v"]
+)
+def test_a_mark_or_a_message_is_no_module(tmp_path: Path, command: str) -> None:
+    """The flag of another program means something else."""
+    write(tmp_path, {"shop.py": "", "lib/shop.py": ""})
+
+    assert read_programs(tmp_path, command, ".").run == frozenset()
 
 
 @pytest.mark.parametrize(
