@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from eikon_engine.fix.appliers.bounds import is_test
 from eikon_engine.fix.memory.source_files import read_source
 from eikon_engine.fix.named_modules import modules_run
+from eikon_engine.fix.shadowed import imported_from_outside
 from eikon_engine.fix.used_files import JAVASCRIPT, PAGES, PYTHON, used_files
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Programs:
     """Those that the test command comes to run or read, as far as it is written down."""
     runnable: frozenset[str]
     """Source that is a program by its rights or its first line."""
+    outside: frozenset[str]
+    """Modules of Python that the project imports, and does not have."""
 
     def role(self, file: str) -> str | None:
         """Say what a file is where it may decide about tests; None for a module."""
@@ -90,7 +93,9 @@ def read_programs(tree: Path, command: str, cwd: str) -> Programs:
     plain = {name: text or "" for name, text in texts.items()}
     run = _run(tree, files, command, cwd)
     runners = {name for name in run if not is_test(PurePosixPath(name))}
+    python = {name: text for name, text in plain.items() if PurePosixPath(name).suffix in PYTHON}
     return Programs(
+        outside=imported_from_outside(python),
         files=files,
         used=used_files({name: "" if name in runners else text for name, text in plain.items()}),
         run=run,

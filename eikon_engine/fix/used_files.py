@@ -1,6 +1,7 @@
 """Which files of a project others import, load or name: what a module is, and what stands for itself.
 
-Read by patterns, since files that are broken cannot be parsed. A name that fits several files is taken for all of them.
+Python is read by its grammar where that can be; the rest by patterns. A name that fits several files is taken for all
+of them.
 """
 
 from __future__ import annotations
@@ -10,20 +11,17 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.fix.python_imports import imports_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 PYTHON: Final = frozenset({".py", ".pyi"})
 JAVASCRIPT: Final = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"})
 PAGES: Final = frozenset({".html", ".htm"})
-_IMPORT: Final = re.compile(r"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
-_FROM: Final = re.compile(
-    r"^[ \t]*from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#]+)", re.MULTILINE
-)
 _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.\w+)+)(?::\w+)?["']""")
 _SPECIFIER: Final = re.compile(r"""(?:\bfrom|\bimport|\brequire|\bimport\.meta\.\w+)\s*\(?\s*["'`]([^"'`\n]+)["'`]""")
 _FILE: Final = re.compile(r"""["'`]([\w./@~-]+\.\w+)["'`]""")
-_WORD: Final = re.compile(r"\w+")
 
 
 def used_files(texts: Mapping[str, str]) -> frozenset[str]:
@@ -44,14 +42,12 @@ def used_files(texts: Mapping[str, str]) -> frozenset[str]:
 
 def _modules(text: str, here: str) -> Iterator[str]:
     """Yield the modules that a file of Python may import, as paths; those beside it begin with `./`."""
-    for names in _IMPORT.findall(text):
-        yield from (each.split(" as ")[0].strip().replace(".", "/") for each in names.split(","))
-    for found in _FROM.finditer(text):
-        path = found["module"].replace(".", "/")
-        if found["dots"]:
-            path = "./" + normpath("/".join((here, *[".."] * (len(found["dots"]) - 1), path or ".")))
+    for found in imports_of(text):
+        path = found.module.replace(".", "/")
+        if found.level:
+            path = "./" + normpath("/".join((here, *[".."] * (found.level - 1), path or ".")))
         yield path
-        yield from (f"{path}/{name}" for name in _WORD.findall(found["names"]))
+        yield from (f"{path}/{name}" for name in found.names)
     yield from (name.replace(".", "/") for name in _DOTTED.findall(text))
 
 

@@ -11,7 +11,7 @@ from eikon_engine.errors import PatchRejectedError
 from eikon_engine.trace.bundle_path import leads_out
 
 _TEST_NAME: Final = re.compile(
-    r"tests?\.\w+|test[_-].*\.\w+|.*[_-]tests?\.\w+|.*[_-]spec\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs|php)"
+    r"tests?\.\w+|test[_-].*\.\w+|.*[_-]tests?\.\w+|.*[_-]spec\.(?:cr|ex|lua|php|rb|[cm]?[jt]sx?)|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs|php)"
     r"|conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|tox\.toml|noxfile\.py|pyproject\.toml|setup\.cfg"
     r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile|[Jj]ustfile|[Rr]akefile"
     r"|package\.json|\.mocharc\..*|setupTests\.[jt]sx?"

@@ -120,6 +120,29 @@ def test_a_file_does_not_make_itself_a_module() -> None:
     assert used_files({"a/check.py": "", "b/x.py": "from . import check\n"}) == frozenset()
 
 
+@pytest.mark.parametrize("broken", ["", "def broken(:\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from calc import \\\n    core\n",
+        "from calc import (\n    base,  # (the base)\n    core,\n)\n",
+        "import os; import calc.core\n",
+        "if True: from calc import core\n",
+        "try: import calc.base as base, calc.core as core\nfinally: pass\n",
+    ],
+)
+def test_imports_are_found_however_they_are_written(text: str, broken: str) -> None:
+    """By the grammar, and in files that have none, as well as patterns can."""
+    files = {"calc/__init__.py": "", "calc/base.py": "", "calc/core.py": "", "use.py": text + broken}
+
+    assert "calc/core.py" in used_files(files)
+
+
+def test_what_a_text_only_speaks_of_is_not_imported() -> None:
+    """A sentence that begins like an import is none."""
+    assert used_files({"core.py": "", "use.py": '"""Take what you\nimport core\nfor."""\n'}) == frozenset()
+
+
 def test_a_loop_reports_no_success_of_a_check_that_was_bent(tmp_path: Path) -> None:
     """The command runs a script that runs the check: a fix of the check is rejected, of the code it is taken."""
     files = {
