@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -118,6 +119,66 @@ def test_a_file_does_not_make_itself_a_module() -> None:
     """Its own name in itself is no use of it; a module of the same name elsewhere in a package is none either."""
     assert used_files({"check.py": "import check\nFILE = 'check.py'\n"}) == frozenset()
     assert used_files({"a/check.py": "", "b/x.py": "from . import check\n"}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("index.js", {"main": "index.js"}),
+        ("lib/calc.js", {"main": "lib/calc"}),
+        ("src/calc.mjs", {"exports": {".": {"import": "./src/calc.mjs"}}}),
+        ("src/deep/calc.ts", {"exports": {"./*": "./src/*.ts"}}),
+        ("src/calc.js", {"bin": {"calc": "src/calc.js"}}),
+    ],
+)
+@pytest.mark.parametrize("command", ["npm test", "node --test"])
+def test_what_a_package_consists_of_is_no_program_that_tests(
+    tmp_path: Path, file: str, told: dict[str, object], command: str
+) -> None:
+    """Entries are used; scripts that are not wanted are not run."""
+    manifest = {**told, "name": "shop", "scripts": {"test": "node --test", "start": f"node {file}"}}
+    write(tmp_path, {"package.json": json.dumps(manifest), file: ""})
+
+    assert read_programs(tmp_path, command, ".").role(file) is None
+
+
+def test_files_of_a_package_are_used_by_its_name(tmp_path: Path) -> None:
+    """From wherever it is imported."""
+    files = {"kit/package.json": '{"name": "@shop/kit"}', "kit/lib/sum.js": "", "kit/index.js": ""}
+    write(tmp_path, {**files, "web/a.js": "import '@shop/kit/lib/sum.js'; import('@shop/kit')\n"})
+
+    programs = read_programs(tmp_path, "npm test", ".")
+
+    assert {programs.role("kit/lib/sum.js"), programs.role("kit/index.js")} == {None}
+
+
+@pytest.mark.parametrize(
+    ("command", "run"),
+    [
+        ("npm test", {"check.js", "before.js", "all.js", "setup.js", "part.js"}),
+        ("npm t", {"check.js", "before.js", "all.js", "setup.js", "part.js"}),
+        ("pnpm run start", {"app.js", "setup.js"}),
+        ("npx shop", {"app.js", "check.js", "before.js", "all.js", "setup.js", "part.js", "tool.js", "made.js"}),
+        ("npm ci && npm start", {"app.js", "setup.js", "made.js"}),
+        ("npx shop start", {"app.js", "setup.js", "tool.js"}),
+    ],
+)
+def test_scripts_that_are_wanted_are_followed(tmp_path: Path, command: str, run: set[str]) -> None:
+    """With what npm runs before them, what they run, settings of test tools, and all of it where none is named."""
+    scripts = {
+        "test": "run-s check:*",
+        "pretest": "node before.js",
+        "check:all": "node all.js && npm run part",
+        "check:it": "node check.js",
+        "part": "node part.js",
+        "start": "node app.js",
+        "prepare": "node made.js",
+    }
+    manifest = {"bin": {"shop": "tool.js"}, "scripts": scripts, "jest": {"setupFiles": ["<rootDir>/setup.js"]}}
+    names = ("check.js", "before.js", "all.js", "part.js", "app.js", "tool.js", "setup.js", "made.js")
+    write(tmp_path, {"package.json": json.dumps(manifest), **dict.fromkeys(names, "")})
+
+    assert read_programs(tmp_path, command, ".").run - {"package.json"} == run
 
 
 @pytest.mark.parametrize("broken", ["", "def broken(:\n"])
