@@ -12,6 +12,8 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
+from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.named_modules import modules_run
 from eikon_engine.fix.node_packages import MANIFEST, entries_of, own_name
 from eikon_engine.fix.python_imports import imports_of
 
@@ -36,6 +38,9 @@ def used_files(texts: Mapping[str, str]) -> frozenset[str]:
         suffix = PurePosixPath(name).suffix
         if suffix in PYTHON:
             found.update(each for path in _modules(text, here) for each in known.modules(path, name))
+        if suffix in PYTHON | JAVASCRIPT and is_test(PurePosixPath(name)):
+            run = (path.removesuffix(".py") for path in modules_run(text))
+            found.update(each for path in run for each in known.modules(path, name))
         if suffix in JAVASCRIPT:
             found.update(each for path in _SPECIFIER.findall(text) for each in known.loaded(path, here, name))
         if _is_manifest(name):

@@ -115,6 +115,17 @@ def test_modules_may_be_changed(shop: Path, file: str) -> None:
     assert read_programs(shop, "make test", ".").role(file) is None
 
 
+def test_what_a_test_runs_as_a_module_is_what_it_tests(tmp_path: Path) -> None:
+    """Like a program that it runs by its path; other files make no module of a program in that way."""
+    run = "subprocess.run([sys.executable, '-m', 'shop'])\n"
+    write(tmp_path, {"shop/__main__.py": "", "tests/test_a.py": run, "tool/__main__.py": "", "docs.py": "# -m tool\n"})
+
+    programs = read_programs(tmp_path, "pytest", ".")
+
+    assert programs.role("shop/__main__.py") is None
+    assert programs.role("tool/__main__.py") == "one that no other file uses, and may be a program that tests"
+
+
 def test_a_file_does_not_make_itself_a_module() -> None:
     """Its own name in itself is no use of it; a module of the same name elsewhere in a package is none either."""
     assert used_files({"check.py": "import check\nFILE = 'check.py'\n"}) == frozenset()
