@@ -7,32 +7,26 @@ every test pass. So it takes a target file to let it.
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import pairwise
 from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
 from eikon_engine.errors import PatchRejectedError
 from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.named_modules import modules_run
+from eikon_engine.fix.shadowed import shadowed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Sequence
 
     from eikon_engine.fix.programs import Programs
 
-RUNNERS: Final = frozenset(
-    {
-        *("_pytest", "coverage", "doctest", "exceptiongroup", "green", "hypothesis", "iniconfig", "nose", "nose2"),
-        *("pluggy", "py", "pytest", "robot", "testtools", "tox", "unittest", "xdist"),
-    }
-)
-"""Modules of Python's test runners, and what they import; beside them all that begin with `pytest_`."""
 _INSTALLED: Final = frozenset({"node_modules", "site-packages", "dist-packages"})
 _WORD_END: Final = re.compile(r"""[\s"'`;&|()<>{}=$:,]+""")
+_SETTINGS: Final = re.compile(r".*\.conf(?:ig)?\.[cm]?[jt]s")
+"""What programs of Node look for. New ones alone are meant: one that is there, `app.config.ts`, may be code."""
 _MOVES: Final = frozenset({"cd", "pushd", "-C", "--chdir", "--directory"})
 
 
@@ -46,26 +40,32 @@ class ProjectAtFirst:
     programs: Programs
 
 
-def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, project: ProjectAtFirst) -> None:
+def demand_undecided(
+    changed: Sequence[str], made: Collection[str], missing: Collection[str], project: ProjectAtFirst
+) -> None:
     """Make sure that a fix without target files leaves alone what decides about it.
 
-    `made` are those of the changed files that were not there before.
+    `made` are those of the changed files that were not there before; `missing` the modules that tests looked for, and
+    that are nowhere.
 
     Raises:
         PatchRejectedError: it does not.
     """
+    programs = project.programs
     for file in changed:
         path = PurePosixPath(file)
         if is_test(path):
             raise _rejected(file, "a test")
         if _is_named(path, project.command, project.cwd):
             raise _rejected(file, "one that the test command names")
+        if file in made and _SETTINGS.fullmatch(path.name):
+            raise _rejected(file, "new settings, which a test runner may read")
         if _INSTALLED.intersection(path.parts):
             raise _rejected(file, "one of an installed package")
-        shadowed = next(iter(_shadowed(path, made, tree)), None)
-        if shadowed is not None:
-            raise _rejected(file, f"one that takes the place of the module {shadowed}")
-        role = project.programs.role(file)
+        other = next(shadowed(file, made, programs.files, programs.outside - set(missing)), None)
+        if other is not None:
+            raise _rejected(file, f"one that takes the place of the module {other}")
+        role = programs.role(file)
         if role is not None:
             raise _rejected(file, role)
 
@@ -73,34 +73,12 @@ def demand_undecided(changed: Sequence[str], made: Collection[str], tree: Path, 
 def _is_named(path: PurePosixPath, command: str, cwd: str) -> bool:
     """Say whether a command names a file: by its path, by a pattern, or as a module behind `-m`."""
     words = [each for each in _WORD_END.split(command) if each]
-    named = [normpath(f"{cwd}/{each}") for each in words]
-    for flag, module in pairwise(words):
-        if flag == "-m":
-            base = normpath(f"{cwd}/{module.replace('.', '/')}")
-            named += [f"{base}.py", f"{base}/__main__.py"]
+    named = [normpath(f"{cwd}/{each}") for each in (*words, *modules_run(command))]
     if any(fnmatchcase(path.as_posix(), each) for each in named):
         return True
     if _MOVES.isdisjoint(words):
         return False
     return any(path.match(each) for each in (normpath(word).lstrip("/.") for word in words) if each)
-
-
-def _shadowed(path: PurePosixPath, made: Collection[str], tree: Path) -> Iterable[str]:
-    """Yield the modules that a file is taken for, which are those of the runner, or of Python itself."""
-    for number, name in enumerate(_modules(path)):
-        if name in RUNNERS or name.startswith("pytest_"):
-            yield name
-        elif name in sys.stdlib_module_names and path.as_posix() in made:
-            package = PurePosixPath(*path.parts[:number], "__init__.py")
-            if not number or package.as_posix() in made or not (tree / package).is_file():
-                yield name
-
-
-def _modules(path: PurePosixPath) -> Iterator[str]:
-    """Yield what Python would call a file and the folders around it."""
-    if path.suffix in {".py", ".pyc", ".so"}:
-        yield from path.parts[:-1]
-        yield path.name.partition(".")[0]
 
 
 def _rejected(file: str, found: str) -> PatchRejectedError:

@@ -14,6 +14,7 @@ from eikon_engine.fix.own_files import own_files_named, warning_of
 from eikon_engine.fix.programs import read_programs
 from eikon_engine.fix.proposal import NoFix
 from eikon_engine.fix.session import cycle_folder
+from eikon_engine.fix.shadowed import missing_modules
 from eikon_engine.fix.step_values import Attempt, ContextQuery, FixOrder, FixQuestion, ScriptRun, TestOutput
 from eikon_engine.fix.task_result import Verification, failure_of
 from eikon_engine.fix.tasks import ANALYZE, APPLY_FIX, GENERATE_FIX, GET_CONTEXT, RUN_SCRIPT
@@ -241,7 +242,7 @@ class DebugLoop:
         demand_within(files, ground.targets)
         if self._project is not None:
             made = {change.path for change in changes if change.mode_before == ABSENT}
-            demand_undecided(files, made, ground.copy.root, self._project)
+            demand_undecided(files, made, missing_modules(self._analysis), self._project)
         demand_plain_files(changes)
         diff = ground.copy.diff(self._kept, state)
         application: Application = told.model_copy(update={"files": files, "diff": diff})

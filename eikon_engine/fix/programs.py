@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from eikon_engine.fix.appliers.bounds import is_test
 from eikon_engine.fix.memory.source_files import read_source
+from eikon_engine.fix.named_modules import modules_run
+from eikon_engine.fix.node_packages import MANIFEST, run_by
+from eikon_engine.fix.shadowed import imported_from_outside
 from eikon_engine.fix.used_files import JAVASCRIPT, PAGES, PYTHON, used_files
 
 if TYPE_CHECKING:
@@ -67,6 +70,8 @@ class Programs:
     """Those that the test command comes to run or read, as far as it is written down."""
     runnable: frozenset[str]
     """Source that is a program by its rights or its first line."""
+    outside: frozenset[str]
+    """Modules of Python that the project imports, and does not have."""
 
     def role(self, file: str) -> str | None:
         """Say what a file is where it may decide about tests; None for a module."""
@@ -87,11 +92,14 @@ def read_programs(tree: Path, command: str, cwd: str) -> Programs:
     files = frozenset(_below(tree))
     texts = {name: read_source(tree, name) for name in sorted(files) if PurePosixPath(name).suffix in _SOURCE}
     plain = {name: text or "" for name, text in texts.items()}
+    manifests = {name: read_source(tree, name) or "" for name in files if PurePosixPath(name).name == MANIFEST}
     run = _run(tree, files, command, cwd)
     runners = {name for name in run if not is_test(PurePosixPath(name))}
+    python = {name: text for name, text in plain.items() if PurePosixPath(name).suffix in PYTHON}
     return Programs(
+        outside=imported_from_outside(python),
         files=files,
-        used=used_files({name: "" if name in runners else text for name, text in plain.items()}),
+        used=used_files({name: "" if name in runners else text for name, text in plain.items()} | manifests),
         run=run,
         runnable=frozenset(
             name for name, text in plain.items() if text.startswith("#!") or (tree / name).lstat().st_mode & _RUNNABLE
@@ -113,13 +121,24 @@ def _run(tree: Path, files: frozenset[str], command: str, cwd: str) -> frozenset
         text, here = texts.pop()
         folders = {here, cwd, ".", *(normpath(f"{here}/{each}") for each in _MOVE.findall(text))}
         new = {name for word in _PATH.findall(text) for name in _named(word, folders) if name in files} - found
+        new |= {name for path in modules_run(text) for name in _of_module(path, files)} - found
         found |= new
         texts += (
-            (read_source(tree, name) or "", PurePosixPath(name).parent.as_posix())
+            (_what_runs(name, read_source(tree, name) or "", text), PurePosixPath(name).parent.as_posix())
             for name in new
             if not _is_code_of_tests(name)
         )
     return frozenset(found)
+
+
+def _what_runs(name: str, text: str, asking: str) -> str:
+    """Return what of a file is run, or read, by the text that names it."""
+    return run_by(text, asking) if PurePosixPath(name).name == MANIFEST else text
+
+
+def _of_module(path: str, files: frozenset[str]) -> Iterator[str]:
+    """Yield the files that a module may mean, wherever Python is told to look for it."""
+    yield from (name for name in files if name == path or name.endswith(f"/{path}"))
 
 
 def _is_code_of_tests(name: str) -> bool:

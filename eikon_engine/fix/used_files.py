@@ -1,14 +1,21 @@
 """Which files of a project others import, load or name: what a module is, and what stands for itself.
 
-Read by patterns, since files that are broken cannot be parsed. A name that fits several files is taken for all of them.
+Python is read by its grammar where that can be; the rest by patterns. A name that fits several files is taken for all
+of them.
 """
 
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from posixpath import normpath
 from typing import TYPE_CHECKING, Final
+
+from eikon_engine.fix.appliers.bounds import is_test
+from eikon_engine.fix.named_modules import modules_run
+from eikon_engine.fix.node_packages import MANIFEST, entries_of, own_name
+from eikon_engine.fix.python_imports import imports_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -16,49 +23,54 @@ if TYPE_CHECKING:
 PYTHON: Final = frozenset({".py", ".pyi"})
 JAVASCRIPT: Final = frozenset({".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".vue", ".svelte"})
 PAGES: Final = frozenset({".html", ".htm"})
-_IMPORT: Final = re.compile(r"^[ \t]*import[ \t]+([^\n#]+)", re.MULTILINE)
-_FROM: Final = re.compile(
-    r"^[ \t]*from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#]+)", re.MULTILINE
-)
 _DOTTED: Final = re.compile(r"""["']([A-Za-z_]\w*(?:\.\w+)+)(?::\w+)?["']""")
 _SPECIFIER: Final = re.compile(r"""(?:\bfrom|\bimport|\brequire|\bimport\.meta\.\w+)\s*\(?\s*["'`]([^"'`\n]+)["'`]""")
 _FILE: Final = re.compile(r"""["'`]([\w./@~-]+\.\w+)["'`]""")
-_WORD: Final = re.compile(r"\w+")
 
 
 def used_files(texts: Mapping[str, str]) -> frozenset[str]:
     """Return the files that are used by others, out of texts by their names."""
-    known = _Known(texts)
+    names = {own_name(text): PurePosixPath(name).parent for name, text in texts.items() if _is_manifest(name)}
+    known = _Known(texts, {name: folder.as_posix() for name, folder in names.items() if name is not None})
     found: set[str] = set()
     for name, text in texts.items():
         here = PurePosixPath(name).parent.as_posix()
         suffix = PurePosixPath(name).suffix
         if suffix in PYTHON:
             found.update(each for path in _modules(text, here) for each in known.modules(path, name))
+        if suffix in PYTHON | JAVASCRIPT and is_test(PurePosixPath(name)):
+            run = (path.removesuffix(".py") for path in modules_run(text))
+            found.update(each for path in run for each in known.modules(path, name))
         if suffix in JAVASCRIPT:
             found.update(each for path in _SPECIFIER.findall(text) for each in known.loaded(path, here, name))
+        if _is_manifest(name):
+            found.update(each for path in entries_of(name, text) for each in known.entries(path))
         if suffix in PYTHON | JAVASCRIPT | PAGES:
             found.update(each for path in _FILE.findall(text) for each in known.files(path, here, name))
     return frozenset(found)
 
 
+def _is_manifest(name: str) -> bool:
+    return PurePosixPath(name).name == MANIFEST
+
+
 def _modules(text: str, here: str) -> Iterator[str]:
     """Yield the modules that a file of Python may import, as paths; those beside it begin with `./`."""
-    for names in _IMPORT.findall(text):
-        yield from (each.split(" as ")[0].strip().replace(".", "/") for each in names.split(","))
-    for found in _FROM.finditer(text):
-        path = found["module"].replace(".", "/")
-        if found["dots"]:
-            path = "./" + normpath("/".join((here, *[".."] * (len(found["dots"]) - 1), path or ".")))
+    for found in imports_of(text):
+        path = found.module.replace(".", "/")
+        if found.level:
+            path = "./" + normpath("/".join((here, *[".."] * (found.level - 1), path or ".")))
         yield path
-        yield from (f"{path}/{name}" for name in _WORD.findall(found["names"]))
+        yield from (f"{path}/{name}" for name in found.names)
     yield from (name.replace(".", "/") for name in _DOTTED.findall(text))
 
 
 class _Known:
     """The files that there are, by what they may be called."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], packages: Mapping[str, str]) -> None:
+        """Take files, and folders of packages of Node by the names of these."""
+        self._packages = packages
         self._by_tail: dict[str, list[str]] = {}
         self._by_stem: dict[str, list[str]] = {}
         for name in names:
@@ -82,11 +94,22 @@ class _Known:
 
     def loaded(self, path: str, here: str, asker: str) -> Iterator[str]:
         """Yield the files that a specifier of JavaScript may mean."""
+        package = next((each for each in self._packages if path == each or path.startswith(f"{each}/")), None)
+        if package is not None:
+            path, here = f".{path.removeprefix(package)}", self._packages[package]
         is_near = path.startswith(".")
         plain = normpath(f"{here}/{path}") if is_near else path.lstrip("@~/")
-        for stem in {plain, re.sub(r"\.[cm]?[jt]sx?$", "", plain)}:
+        stems = {plain, re.sub(r"\.[cm]?[jt]sx?$", "", plain)}
+        for stem in stems | {normpath(f"{each}/..") for each in stems if PurePosixPath(each).name == "index"}:
             names = self._by_stem.get(PurePosixPath(stem).name, ())
             yield from (name for name in names if name != asker and _fits(_stem(name), stem, is_near=is_near))
+
+    def entries(self, path: str) -> Iterator[str]:
+        """Yield the files that a package consists of, by a path from the tree, with `*` or without a suffix."""
+        if "*" in path:
+            names = (name for below in self._by_tail.values() for name in below)
+            yield from (name for name in names if fnmatchcase(name, path))
+        yield from self.loaded(f"./{path}", ".", "")
 
     def files(self, path: str, here: str, asker: str) -> Iterator[str]:
         """Yield the files that a text in quotes may mean."""

@@ -11,17 +11,19 @@ from eikon_engine.errors import PatchRejectedError
 from eikon_engine.trace.bundle_path import leads_out
 
 _TEST_NAME: Final = re.compile(
-    r"tests?\.\w+|test[_-].*\.\w+|.*[_-]tests?\.\w+|.*[_-]spec\.\w+|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs|php)"
+    r"tests?\.\w+|test[_-].*\.\w+|.*[_-]tests?\.\w+|.*[_-]spec\.(?:cr|ex|lua|php|rb|[cm]?[jt]sx?)|.*\.(?:test|spec)\.\w+|.*Tests?\.(?:java|kt|cs|php)"
     r"|conftest\.py|\.?pytest\.(?:ini|toml)|tox\.ini|tox\.toml|noxfile\.py|pyproject\.toml|setup\.cfg"
     r"|(?:site|user)customize\.py|.*\.pth|(?:GNU)?[Mm]akefile|[Jj]ustfile|[Rr]akefile"
-    r"|package\.json|(?:jest|vitest|playwright)\.config\.[cm]?[jt]s|\.mocharc\..*"
+    r"|package\.json|\.mocharc\..*|setupTests\.[jt]sx?"
+    r"|(?:ava|babel|cucumber|cypress|jest|karma|metro|nightwatch|playwright|protractor|rollup|stryker|vite|vitest|wdio"
+    r"|web-test-runner|webpack)\.(?:conf|config|setup|workspace)\.[cm]?[jt]sx?"
 )
 """Tests, what configures them, what starts them, and what Python runs before them."""
 _LONGEST_NAME: Final = 230
 """Bytes of a name; file systems take 255, and the names of temporary files beside it are longer by up to 25."""
 _LONGEST_PATH: Final = 1024
 _SHOWN: Final = 80
-_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec"})
+_TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "__mocks__", "spec"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

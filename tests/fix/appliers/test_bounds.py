@@ -47,8 +47,18 @@ def test_what_is_no_file_of_the_project_is_refused(name: str, targets: tuple[str
     "name",
     [
         *("tests/test_a.py", "test_a.py", "src/a.test.ts", "tests/data/x.json"),
-        *("shop/tests.py", "test.py", "price_test.py", "price_tests.py", "src/a.spec.ts", "a.test.mjs", "a_spec.rb"),
+        *(
+            "shop/tests.py",
+            "test.py",
+            "price_test.py",
+            "price_tests.py",
+            "src/a.spec.ts",
+            "a.test.mjs",
+            "a_spec.rb",
+            "a-spec.ts",
+        ),
         *("test.sh", "run_tests.sh", "test-a.js", "a-test.js", "PriceTest.java", "spec/a.rb"),
+        *("vite.config.mts", "jest.setup.js", "karma.conf.js", "ava.config.cjs", "src/__mocks__/price.js"),
         *("a/conftest.py", "pytest.ini", "pyproject.toml", "package.json", "Makefile", "sitecustomize.py"),
     ],
 )
@@ -61,7 +71,9 @@ def test_tests_are_changed_only_if_they_are_named(name: str, tmp_path: Path) -> 
     assert Bounds(tree=tree, targets=(name,)).demand(name) == name
 
 
-@pytest.mark.parametrize("name", ["testing.py", "contest.py", "latest/a.py", "a.json", "src/attest_x.py"])
+@pytest.mark.parametrize(
+    "name", ["testing.py", "contest.py", "api/openapi_spec.py", "latest/a.py", "a.json", "src/attest_x.py"]
+)
 def test_what_only_sounds_like_a_test_is_none(name: str, tmp_path: Path) -> None:
     """Names are compared whole."""
     assert Bounds(tree=_tree(tmp_path), targets=()).demand(name) == name

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from eikon_engine.errors import PatchRejectedError
 from eikon_engine.fix.deciding_files import ProjectAtFirst, demand_undecided
+from eikon_engine.fix.failure import Analysis, TestFailure
 from eikon_engine.fix.programs import read_programs
+from eikon_engine.fix.shadowed import missing_modules
 from tests.fix.loop.looping import bench
 from tests.fix.loop.projects import PRICE_PROJECT, everything, make_project, write
 
 
-def weigh(tree: Path, file: str, *, command: str = "pytest", cwd: str = ".", is_new: bool = False) -> None:
+def weigh(
+    tree: Path, file: str, *, command: str = "pytest", cwd: str = ".", is_new: bool = False, told: str = ""
+) -> None:
     """Ask whether one file may be changed."""
     programs = read_programs(tree, command, cwd)
     project = ProjectAtFirst(command=command, cwd=cwd, programs=programs)
-    demand_undecided((file,), {file} if is_new else (), tree, project)
+    failure = TestFailure(id="tests/test_a.py", kind="pytest", message=told)
+    analysis = Analysis(passed=False, first=failure, summary="1 failure")
+    demand_undecided((file,), {file} if is_new else (), missing_modules(analysis), project)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +66,48 @@ def test_a_module_of_a_package_may_be_called_as_it_likes(tmp_path: Path) -> None
     weigh(tmp_path, "shop/types.py", is_new=True)
     weigh(tmp_path, "price.py", command="python check.py && pytest -k price", is_new=True)
     weigh(tmp_path, "lib/check.py", command="python check.py")
+
+
+@pytest.mark.parametrize("file", ["green.py", "src/hypothesis/__init__.py", "pytest_more.py"])
+def test_a_new_file_does_not_take_the_place_of_a_runner(tmp_path: Path, file: str) -> None:
+    """Nor of what a runner imports."""
+    with pytest.raises(PatchRejectedError, match="takes the place of the module"):
+        weigh(tmp_path, file, is_new=True)
+
+
+def test_names_that_runners_have_as_well_may_be_the_projects(tmp_path: Path) -> None:
+    """What is there under such a name, what lies in a folder called so, and modules of packages."""
+    files = ("robot/__init__.py", "robot/arm.py", "insurance/__init__.py", "insurance/coverage.py", "py/calc.py")
+    use = "import calc, robot.arm, insurance.coverage"
+    write(tmp_path, {**dict.fromkeys(files, ""), "test_it.py": use})
+
+    for file in files:
+        weigh(tmp_path, file)
+    for file in ("robot/leg.py", "insurance/unittest.py", "py/sums.py"):
+        weigh(tmp_path, file, is_new=True)
+
+
+@pytest.mark.parametrize("file", ["assertpy.py", "assertpy/__init__.py", "src/assertpy.py", "helping.py", "late.py"])
+def test_a_new_file_does_not_take_the_place_of_what_is_installed(tmp_path: Path, file: str) -> None:
+    """Of what the project imports and does not have, or has beside its tests alone; unless it is nowhere."""
+    use = "from assertpy import assert_that\nimport helping\nlate = pytest.importorskip('late')\nfrom shop import a\n"
+    write(tmp_path, {"tests/test_a.py": use, "tests/helping.py": "", "shop/__init__.py": "", "shop/a.py": ""})
+
+    with pytest.raises(PatchRejectedError, match="takes the place of the module"):
+        weigh(tmp_path, file, is_new=True)
+    weigh(tmp_path, f"shop/{file.removeprefix('src/')}", is_new=True)
+    name = PurePosixPath(file.removeprefix("src/")).parts[0].removesuffix(".py")
+    weigh(tmp_path, file, is_new=True, told=f"ModuleNotFoundError: No module named '{name}'")
+
+
+@pytest.mark.parametrize("file", ["new.config.js", "web/runner.conf.cjs", "x.config.mts"])
+def test_new_settings_of_programs_are_not_made(tmp_path: Path, file: str) -> None:
+    """Whatever runner looks for them; one that code imports is code."""
+    write(tmp_path, {"app.config.ts": "", "main.ts": "import './app.config'\n"})
+
+    with pytest.raises(PatchRejectedError, match="new settings"):
+        weigh(tmp_path, file, is_new=True)
+    weigh(tmp_path, "app.config.ts")
 
 
 @pytest.mark.parametrize(

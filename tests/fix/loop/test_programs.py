@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -68,11 +69,37 @@ def test_what_is_no_source_may_decide(shop: Path, file: str) -> None:
         ("npm test", "tools/run.js"),
         ("sh -c 'cd scripts; sh all.sh'", "scripts/all.sh"),
         ("/usr/bin/make -C ..", "tools/limits.py"),
+        ("python -m tools.check", "tools/check.py"),
+        ("cd tools && python3 -Bm check", "tools/check.py"),
+        ("PYTHONPATH=tools coverage run -m check", "tools/check.py"),
+        ("python -m unittest -v tools.check.Case", "tools/check.py"),
     ],
 )
 def test_what_the_command_comes_to_run_is_followed(shop: Path, command: str, file: str) -> None:
     """From the command to what it reads, and to what that names, also where other files use it."""
     assert file in read_programs(shop, command, "shop" if ".." in command else ".").run
+
+
+def test_what_is_run_as_a_module_is_followed_like_a_file(tmp_path: Path) -> None:
+    """What it imports is what it tests by, as far as nothing else uses it."""
+    texts = {"checks.py": "from rules import demand\nfrom calc import add\n", "rules.py": "", "calc.py": ""}
+    write(tmp_path, {**texts, "tests/test_a.py": "import calc\n", "run.py": "CALL = [python, '-m', 'checks']\n"})
+
+    for command in ("python -m checks", "python checks.py", "python run.py"):
+        programs = read_programs(tmp_path, command, ".")
+        assert programs.role("checks.py") == "one that the test command comes to run"
+        assert programs.role("rules.py") == "one that no other file uses, and may be a program that tests"
+        assert programs.role("calc.py") is None
+
+
+@pytest.mark.parametrize(
+    "command", ["pytest -m shop", "python -m pytest -m shop", "git commit -m shop", "python -m unittest -k shop -v"]
+)
+def test_a_mark_or_a_message_is_no_module(tmp_path: Path, command: str) -> None:
+    """The flag of another program means something else."""
+    write(tmp_path, {"shop.py": "", "lib/shop.py": ""})
+
+    assert read_programs(tmp_path, command, ".").run == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -88,10 +115,104 @@ def test_modules_may_be_changed(shop: Path, file: str) -> None:
     assert read_programs(shop, "make test", ".").role(file) is None
 
 
+def test_what_a_test_runs_as_a_module_is_what_it_tests(tmp_path: Path) -> None:
+    """Like a program that it runs by its path; other files make no module of a program in that way."""
+    run = "subprocess.run([sys.executable, '-m', 'shop'])\n"
+    write(tmp_path, {"shop/__main__.py": "", "tests/test_a.py": run, "tool/__main__.py": "", "docs.py": "# -m tool\n"})
+
+    programs = read_programs(tmp_path, "pytest", ".")
+
+    assert programs.role("shop/__main__.py") is None
+    assert programs.role("tool/__main__.py") == "one that no other file uses, and may be a program that tests"
+
+
 def test_a_file_does_not_make_itself_a_module() -> None:
     """Its own name in itself is no use of it; a module of the same name elsewhere in a package is none either."""
     assert used_files({"check.py": "import check\nFILE = 'check.py'\n"}) == frozenset()
     assert used_files({"a/check.py": "", "b/x.py": "from . import check\n"}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("file", "told"),
+    [
+        ("index.js", {"main": "index.js"}),
+        ("lib/calc.js", {"main": "lib/calc"}),
+        ("src/calc.mjs", {"exports": {".": {"import": "./src/calc.mjs"}}}),
+        ("src/deep/calc.ts", {"exports": {"./*": "./src/*.ts"}}),
+        ("src/calc.js", {"bin": {"calc": "src/calc.js"}}),
+    ],
+)
+@pytest.mark.parametrize("command", ["npm test", "node --test"])
+def test_what_a_package_consists_of_is_no_program_that_tests(
+    tmp_path: Path, file: str, told: dict[str, object], command: str
+) -> None:
+    """Entries are used; scripts that are not wanted are not run."""
+    manifest = {**told, "name": "shop", "scripts": {"test": "node --test", "start": f"node {file}"}}
+    write(tmp_path, {"package.json": json.dumps(manifest), file: ""})
+
+    assert read_programs(tmp_path, command, ".").role(file) is None
+
+
+def test_files_of_a_package_are_used_by_its_name(tmp_path: Path) -> None:
+    """From wherever it is imported."""
+    files = {"kit/package.json": '{"name": "@shop/kit"}', "kit/lib/sum.js": "", "kit/index.js": ""}
+    write(tmp_path, {**files, "web/a.js": "import '@shop/kit/lib/sum.js'; import('@shop/kit')\n"})
+
+    programs = read_programs(tmp_path, "npm test", ".")
+
+    assert {programs.role("kit/lib/sum.js"), programs.role("kit/index.js")} == {None}
+
+
+@pytest.mark.parametrize(
+    ("command", "run"),
+    [
+        ("npm test", {"check.js", "before.js", "all.js", "setup.js", "part.js"}),
+        ("npm t", {"check.js", "before.js", "all.js", "setup.js", "part.js"}),
+        ("pnpm run start", {"app.js", "setup.js"}),
+        ("npx shop", {"app.js", "check.js", "before.js", "all.js", "setup.js", "part.js", "tool.js", "made.js"}),
+        ("npm ci && npm start", {"app.js", "setup.js", "made.js"}),
+        ("npx shop start", {"app.js", "setup.js", "tool.js"}),
+    ],
+)
+def test_scripts_that_are_wanted_are_followed(tmp_path: Path, command: str, run: set[str]) -> None:
+    """With what npm runs before them, what they run, settings of test tools, and all of it where none is named."""
+    scripts = {
+        "test": "run-s check:*",
+        "pretest": "node before.js",
+        "check:all": "node all.js && npm run part",
+        "check:it": "node check.js",
+        "part": "node part.js",
+        "start": "node app.js",
+        "prepare": "node made.js",
+    }
+    manifest = {"bin": {"shop": "tool.js"}, "scripts": scripts, "jest": {"setupFiles": ["<rootDir>/setup.js"]}}
+    names = ("check.js", "before.js", "all.js", "part.js", "app.js", "tool.js", "setup.js", "made.js")
+    write(tmp_path, {"package.json": json.dumps(manifest), **dict.fromkeys(names, "")})
+
+    assert read_programs(tmp_path, command, ".").run - {"package.json"} == run
+
+
+@pytest.mark.parametrize("broken", ["", "def broken(:\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from calc import \\\n    core\n",
+        "from calc import (\n    base,  # (the base)\n    core,\n)\n",
+        "import os; import calc.core\n",
+        "if True: from calc import core\n",
+        "try: import calc.base as base, calc.core as core\nfinally: pass\n",
+    ],
+)
+def test_imports_are_found_however_they_are_written(text: str, broken: str) -> None:
+    """By the grammar, and in files that have none, as well as patterns can."""
+    files = {"calc/__init__.py": "", "calc/base.py": "", "calc/core.py": "", "use.py": text + broken}
+
+    assert "calc/core.py" in used_files(files)
+
+
+def test_what_a_text_only_speaks_of_is_not_imported() -> None:
+    """A sentence that begins like an import is none."""
+    assert used_files({"core.py": "", "use.py": '"""Take what you\nimport core\nfor."""\n'}) == frozenset()
 
 
 def test_a_loop_reports_no_success_of_a_check_that_was_bent(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""Modules of Python that a command, a script or a list of arguments runs: `python -m checks`, `[python, "-m", "shop"]`.
+
+Source of the flags: https://docs.python.org/3/using/cmdline.html
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TOLD: Final = re.compile(
+    r"""(?P<end>[;&|])|(?P<marks>\b(?:pytest|py\.test|git)\b(?=[\s"']))"""
+    r"""|(?<![\w-])-[bBdEhiIOPqRsSuvVx]*m[\s"',]*(?P<module>[A-Za-z_][\w.]*)(?=(?P<more>[^;&|\n]*))"""
+)
+_OPTION: Final = re.compile(r"""[\s"',]-(?:-pattern|-start-directory|-top-level-directory|[kpst])[\s"',=]+[^\s"',]+""")
+"""Options of unittest with what is no module; source: https://docs.python.org/3/library/unittest.html."""
+_NAME: Final = re.compile(r"(?<![\w./=-])[A-Za-z_]\w*(?:\.\w+)*(?![\w/-])")
+
+
+def modules_run(text: str) -> Iterator[str]:
+    """Yield the files of the modules that are run, as paths from where Python looks for them.
+
+    What stands behind `-m` of pytest is a mark, and behind that of git a message. What unittest is given are modules.
+    """
+    takes_marks = False
+    for found in _TOLD.finditer(text):
+        module = found["module"]
+        if module is None:
+            takes_marks = found["marks"] is not None
+        elif not takes_marks:
+            takes_marks = module == "pytest"
+            yield from _files(module)
+            if module == "unittest":
+                for name in _NAME.findall(_OPTION.sub(" ", found["more"])):
+                    parts = name.split(".")
+                    yield from (each for end in range(1, len(parts) + 1) for each in _files(".".join(parts[:end])))
+
+
+def _files(module: str) -> tuple[str, str]:
+    path = module.strip(".").replace(".", "/")
+    return f"{path}.py", f"{path}/__main__.py"

@@ -1,0 +1,101 @@
+"""What a `package.json` says: which files are the package, and what its scripts and the settings of test tools run.
+
+Source: https://nodejs.org/api/packages.html, https://docs.npmjs.com/cli/configuring-npm/package-json
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from posixpath import normpath
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MANIFEST: Final = "package.json"
+_ENTRIES: Final = ("main", "module", "exports", "imports", "bin", "browser", "source", "types", "typings")
+"""What says which files a package consists of."""
+_TOOLS: Final = ("ava", "babel", "config", "cypress", "jest", "karma", "mocha", "nyc", "tap", "vitest", "wtr")
+"""Settings of what runs tests, or of what goes between."""
+_INSTALLING: Final = frozenset({"preinstall", "install", "postinstall", "prepublish", "prepare"})
+"""Scripts that an installation runs; source: https://docs.npmjs.com/cli/using-npm/scripts."""
+_WORD: Final = re.compile(r"""[^\s"'`;&|(),\[\]{}=]+""")
+
+
+def entries_of(name: str, text: str) -> Iterator[str]:
+    """Yield the paths of a package, without what Node adds to them; they may hold `*`."""
+    manifest = _read(text)
+    folder = PurePosixPath(name).parent.as_posix()
+    for key in _ENTRIES:
+        yield from (normpath(f"{folder}/{each}") for each in _texts(manifest.get(key)))
+
+
+def own_name(text: str) -> str | None:
+    """Return the name by which other files import a package."""
+    name = _read(text).get("name")
+    return name if isinstance(name, str) and name else None
+
+
+def run_by(manifest: str, asking: str) -> str:
+    """Return what of a `package.json` is run where a text names its scripts, those that they name included.
+
+    Where the text names none, or the file cannot be read, it is all of it.
+    """
+    read = _read(manifest)
+    told = read.get("scripts")
+    scripts = {key: each for key, each in told.items() if isinstance(each, str)} if isinstance(told, dict) else {}
+    wanted: set[str] = set()
+    texts = [asking]
+    while texts:
+        new = _named(texts.pop(), scripts) - wanted
+        wanted |= new
+        texts += (scripts[key] for key in new)
+    if not wanted:
+        return manifest
+    words = set(_WORD.findall(asking)) | {word for key in wanted for word in _WORD.findall(scripts[key])}
+    tools = (each for key in _TOOLS for each in _texts(read.get(key)))
+    return "\n".join((*(scripts[key] for key in sorted(wanted)), *tools, *_programs(read, words)))
+
+
+def _named(text: str, scripts: Mapping[str, str]) -> set[str]:
+    """Return the scripts that a text names, by patterns also, and those that npm runs before and after them."""
+    words = set(_WORD.findall(text))
+    if words & {"t", "tst", "it", "install-test", "cit"}:
+        words.add("test")
+    if words & {"i", "install", "ci"}:
+        words |= _INSTALLING
+    named = {key for key in scripts if any(key == word or ("*" in word and fnmatchcase(key, word)) for word in words)}
+    return named | {f"{side}{key}" for key in named for side in ("pre", "post") if f"{side}{key}" in scripts}
+
+
+def _programs(manifest: Mapping[str, Any], words: set[str]) -> Iterator[str]:
+    """Yield the programs of a package that `npx` would run by one of these words."""
+    programs = manifest.get("bin")
+    if isinstance(programs, str) and str(manifest.get("name")) in words:
+        yield programs
+    if isinstance(programs, dict):
+        yield from (str(path) for key, path in programs.items() if key in words)
+
+
+def _read(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Yield the texts of a value of JSON, at any depth, without the keys."""
+    match value:
+        case str():
+            yield value
+        case list():
+            yield from (each for item in value for each in _texts(item))
+        case dict():
+            yield from (each for item in value.values() for each in _texts(item))
+        case _:
+            pass

@@ -1,0 +1,63 @@
+"""What a file of Python imports: by its grammar, or by patterns where it is broken or newer than what is known here."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_START: Final = r"(?:^|[;:])[ \t]*"
+_IMPORT: Final = re.compile(_START + r"import[ \t]+([^\n;]+)", re.MULTILINE)
+_FROM: Final = re.compile(
+    _START + r"from[ \t]+(?P<dots>\.*)(?P<module>[\w.]*)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n;]+)", re.MULTILINE
+)
+_COMMENT: Final = re.compile(r"#[^\n]*")
+_CALL: Final = re.compile(r"""\b(?:import_module|importorskip|__import__)\(\s*["']([\w.]+)["']""")
+_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One module, and what is imported from it."""
+
+    module: str
+    """With dots; may be empty where `level` is not 0."""
+    level: int = 0
+    """How many dots stand before it."""
+    names: tuple[str, ...] = ()
+
+
+def imports_of(text: str) -> tuple[Import, ...]:
+    """Return what a text imports."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        found = _by_patterns(_COMMENT.sub("", text.replace("\\\n", " ")))
+    else:
+        found = _by_grammar(tree)
+    return (*found, *(Import(module=name) for name in _CALL.findall(text)))
+
+
+def _by_grammar(tree: ast.Module) -> Iterator[Import]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (Import(module=each.name) for each in names)
+            case ast.ImportFrom(module=module, level=level, names=names):
+                yield Import(module=module or "", level=level, names=tuple(each.name for each in names))
+            case _:
+                pass
+
+
+def _by_patterns(text: str) -> Iterator[Import]:
+    for names in _IMPORT.findall(text):
+        yield from (Import(module=each.split(" as ")[0].strip()) for each in names.split(","))
+    for found in _FROM.finditer(text):
+        yield Import(module=found["module"], level=len(found["dots"]), names=tuple(_WORD.findall(found["names"])))
