@@ -12,7 +12,7 @@ import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from eikon_engine.browser.frames import frame_of
+from eikon_engine.browser.documents import AskedDocuments
 from eikon_engine.record.gesture import HELD, Gesture, go, is_lost, join, travel
 from eikon_engine.record.hand_deed import HandDeed, WeakTarget
 from eikon_engine.record.timeline import LAST_S, SETTLE_S, Timeline
@@ -22,8 +22,6 @@ from eikon_engine.trace.execution import Failed
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from datetime import datetime
-
-    from playwright.async_api import Request
 
     from eikon_engine.browser.attached.session import Watched
     from eikon_engine.browser.by_hand.look import HeardFrame
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
 FIELD_S: Final = 3.0
 """As `SETTLE_S`, for what a field is clicked or typed into: typing that goes on so soon is one action."""
 _NO_TIMER: Final = frozenset({"down"})
-_GIVEN_UP: Final = "net::ERR_ABORTED"
 _MEANT_FOR_PAGES: Final = frozenset({"travel", "navigate", "reload", "open", "close"})
 
 
@@ -71,8 +68,8 @@ class HandRecorder:
         self._current: HandDeed | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._before = _Before(phase=0, order=0)
-        self._documents: list[tuple[HandDeed, Request]] = []
-        """What was asked for to show the pages that the person went to."""
+        self._documents: list[tuple[HandDeed, AskedDocuments]] = []
+        """Of the pages that the person went to."""
         self._dialogs = 0
         """How many are open."""
         self._is_closed = False
@@ -185,7 +182,7 @@ class HandRecorder:
         self.counts[self.subgoal] = self.counts.get(self.subgoal, 0) + 1
         self.on_change()
         if deed.gesture.kind in _MEANT_FOR_PAGES and not happened.downloads:
-            self._documents += [(deed, each) for each in happened.requests if _is_document(each)]
+            self._documents.append((deed, AskedDocuments(happened.requests)))
         self._timeline.end(deed, happened)
 
     async def settle(self) -> None:
@@ -199,10 +196,10 @@ class HandRecorder:
         """End what is under way, and write it."""
         self.finish()
         await self._timeline.flush(LAST_S)
-        for deed, request in self._documents:
-            if _GIVEN_UP in (request.failure or ""):
+        for deed, documents in self._documents:
+            for url in documents.given_up():
                 why = "the person went on before its document had come, so replays cannot go there"
-                self._timeline.warn(f"{deed.id}: {why}: {request.url}")
+                self._timeline.warn(f"{deed.id}: {why}: {url}")
 
     def close(self) -> None:
         """Hear no more, and write no more: what is under way is given up."""
@@ -291,12 +288,6 @@ class HandRecorder:
         if is_lost(deed.gesture):
             remarks += (f"{trace.id}: which way through the history it went is not known: one step back is recorded",)
         return remarks
-
-
-def _is_document(request: Request) -> bool:
-    """Say whether a request is for the document of a page."""
-    frame = frame_of(request)
-    return request.is_navigation_request() and frame is not None and frame.parent_frame is None
 
 
 def _targets(gesture: Gesture) -> set[str]:
