@@ -45,6 +45,10 @@ class Room:
         self.redactor = self.restorer = Redactor({})
         self.found = None
 
+    def put_back(self, data: bytes) -> bytes:
+        """Give pages what was recorded: there are no secrets."""
+        return data
+
 
 @dataclass(slots=True)
 class End:
