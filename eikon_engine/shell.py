@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import traceback
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
@@ -46,8 +46,14 @@ def run_command(command: click.Command, argv: Sequence[str], prog_name: str) -> 
     return status
 
 
-def _stop(number: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt(signal.Signals(number).name)
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Stop as Ctrl-C does: `asyncio.run` has a handler for that, which lets its tasks end before the loop is closed."""
+    InterruptedRunError.signal = signal.Signals(number).name
+    of_loop = signal.getsignal(signal.SIGINT)
+    if callable(of_loop) and of_loop is not signal.default_int_handler:
+        of_loop(signal.SIGINT, frame)
+        return
+    raise KeyboardInterrupt(InterruptedRunError.signal)
 
 
 def _invoke(command: click.Command, argv: Sequence[str], prog_name: str) -> int:

@@ -41,12 +41,14 @@ class InterruptedRunError(EikonError):
 
     code = "interrupted"
     exit_status = 130
+    signal: ClassVar[str | None] = None
+    """The signal that this process was sent and that `asyncio.run` passes on without its name."""
 
-    @staticmethod
-    def stopper(stop: BaseException) -> str:
-        """Say who stopped a run: the signal that a `KeyboardInterrupt` names, else the user with Ctrl-C."""
+    @classmethod
+    def stopper(cls, stop: BaseException) -> str:
+        """Name what stopped a run: the signal that a `KeyboardInterrupt` names or that was sent, else "the user"."""
         named = isinstance(stop, KeyboardInterrupt) and stop.args
-        return str(stop.args[0]) if named else "the user"
+        return str(stop.args[0]) if named else cls.signal or "the user"
 
 
 class InternalError(EikonError):
